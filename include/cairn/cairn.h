@@ -1,0 +1,13 @@
+// All of Cairn. Reading order: store.h, checkpoint.h, apply.h, target.h, options.h, state_dict.h, value.h, error.h.
+#pragma once
+
+#include "cairn/apply.h"
+#include "cairn/checkpoint.h"
+#include "cairn/error.h"
+#include "cairn/options.h"
+#include "cairn/snapshot.h"
+#include "cairn/state_dict.h"
+#include "cairn/store.h"
+#include "cairn/target.h"
+#include "cairn/value.h"
+#include "cairn/version.h"

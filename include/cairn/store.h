@@ -1,0 +1,110 @@
+// A store of checkpoints: start here.
+//
+//   auto store = cairn::Store::open("runs/lm.cairn");
+//   store.create_checkpoint({{"model", model}, {"optimizer", optimizer}}, {{"step", step}});
+//   if (auto resumed = store.resume({{"model", model}, {"optimizer", optimizer}})) ...
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cairn/apply.h"
+#include "cairn/checkpoint.h"
+#include "cairn/options.h"
+#include "cairn/target.h"
+#include "cairn/value.h"
+
+namespace cairn {
+
+namespace detail {
+class StoreCore;  // src/store_core.h
+}
+
+/// What a create did.
+struct Created {
+  std::uint64_t version = 0;
+  std::uint64_t logical_bytes = 0;  ///< Tensor bytes of all objects.
+  std::uint64_t written_bytes = 0;  ///< Chunks and entry rows that were new.
+  std::uint64_t chunk_count = 0;    ///< Chunks the tensors have.
+  std::uint64_t new_chunk_count = 0;
+};
+
+struct Problem {
+  unsigned invariant = 0;   ///< Number in src/README.md; 0: the store could not be read at this place.
+  std::uint64_t version = 0;  ///< Checkpoint that is affected; 0: none in particular.
+  std::string object;
+  std::string entry;
+  std::string message;      ///< One line, with version, object and entry where known.
+};
+
+struct VerifyReport {
+  std::vector<Problem> problems;
+  std::uint64_t checkpoint_count = 0;
+  std::uint64_t entry_count = 0;
+  std::uint64_t chunk_count = 0;
+  std::uint64_t chunk_bytes = 0;
+};
+
+/// One directory, one writing process at a time, any number of readers.
+///
+/// Threads: every method may be called from any thread; creates, commits and removes run one after another.
+class Store {
+ public:
+  /// Opens a store for reading and writing, and creates it, with parent directories, when there is none.
+  ///
+  /// What a crash left behind is dropped. Takes the store's lock until the last handle (this, and Checkpoints)
+  /// is gone.
+  /// Errors: kInvalidArgument when the path is a file or a directory of something else; kUnsupportedVersion for a
+  ///         newer format (nothing is touched); kBusy when another writer has it, naming its process where known;
+  ///         kOutOfSpace; kIo; kCorruption.
+  static Store open(const std::filesystem::path& path, StoreOptions options = {});
+  /// Opens an existing store for reading, beside a writer or not. Sees what was committed before; writes nothing.
+  /// Errors: as open, and kNotFound when there is no store.
+  static Store open_read_only(const std::filesystem::path& path, StoreOptions options = {});
+
+  /// Captures all targets and commits them as the next version: capture and commit in one.
+  ///
+  /// Durability: when it returns, the checkpoint survives a crash of the process and of the machine.
+  /// Cost:       one pass over the bytes for digests, writes of the chunks that no earlier checkpoint has.
+  /// Threads:    the targets must not change during the call.
+  /// Errors:     those of capture; kInvalidArgument on a read-only store; kOutOfSpace before anything is written;
+  ///             kIo; kFailed when an earlier commit had an unknown outcome.
+  /// On error:   no checkpoint is added, earlier ones are whole. After an error of the commit itself the outcome is
+  ///             unknown, and the store refuses writes (kFailed) until it is opened again.
+  Created create_checkpoint(const Targets& targets, Metadata metadata = {}, const CreateOptions& options = {});
+  Created commit(const Snapshot& snapshot, const CreateOptions& options = {});
+
+  /// Newest checkpoint; empty for an empty store.
+  std::optional<Checkpoint> latest() const;
+  std::optional<Checkpoint> checkpoint(std::uint64_t version) const;
+  /// All checkpoints, oldest first. Cost: microseconds each.
+  std::vector<CheckpointInfo> list() const;
+
+  /// Applies the newest checkpoint that is whole; empty when the store has none at all.
+  ///
+  /// Chunks are checked before anything is copied (options.verify is not used). A damaged checkpoint is reported to
+  /// the log and the one before is tried. Errors: those of apply_checkpoint; kCorruption when none is whole.
+  std::optional<Checkpoint> resume(const Targets& targets, const ApplyOptions& options = {});
+
+  /// Removes a checkpoint, and the states no other one uses. Its chunks stay until they are collected.
+  /// Errors: kNotFound; kBusy while this process holds a Checkpoint of it.
+  void remove(std::uint64_t version);
+
+  /// Reads every row and chunk and checks invariants 1, 3, 4, 5 and 9 of src/README.md. Damage is reported, not
+  /// thrown. Cost: reads the whole store once.
+  VerifyReport verify(const Progress& progress = {}) const;
+
+  const std::filesystem::path& path() const noexcept;
+  bool is_read_only() const noexcept;
+
+ private:
+  explicit Store(std::shared_ptr<detail::StoreCore> core);
+
+  std::shared_ptr<detail::StoreCore> core_;
+};
+
+}  // namespace cairn

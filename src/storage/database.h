@@ -1,0 +1,119 @@
+// RocksDB under the store's directory: opening, families, counters, and the lock under which all writing happens.
+//
+// Knows nothing of tensors. Keeps invariants 8 (no write after a commit of unknown outcome) and 9 (numbers grow,
+// are never reused). Every option is chosen by measurement; the reasons stand beside them in families.cpp and
+// database.cpp.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "cairn/error.h"
+#include "format/rows.h"
+
+namespace rocksdb {
+class ColumnFamilyHandle;
+class DB;
+class Env;
+class FileSystem;
+class WriteBatch;
+}  // namespace rocksdb
+
+namespace cairn::storage {
+
+/// Column families, all created with the store. Each is fed by ingestion or by WriteBatch, never by both.
+enum class Family { kDefault, kCheckpoint, kEntry, kTag, kDigest, kChunk, kSmallChunk };
+
+enum class OpenMode { kReadWrite, kReadOnly };
+
+enum class Severity { kInfo, kWarning, kError };
+
+struct DatabaseOptions {
+  OpenMode mode = OpenMode::kReadWrite;
+  /// For a store that is created now; an existing one keeps its own.
+  std::uint32_t chunk_size = format::kDefaultChunkSize;
+  /// Seam for tests: every file of the store goes through it. Null: the real one.
+  std::shared_ptr<rocksdb::FileSystem> file_system;
+  /// Free bytes that a commit leaves beside what it writes, for RocksDB's own files.
+  std::uint64_t space_reserve = std::uint64_t{16} << 20;
+  std::function<void(Severity, std::string_view)> log;
+};
+
+class Database;
+
+/// The right to write, held by one thread at a time; also the numbers that are handed out.
+///
+/// Numbers taken and not committed are burnt in this process. A crash gives them back, and that is safe: recovery
+/// drops what carries them.
+class WriteLock {
+ public:
+  /// Errors: kInvalidArgument when read-only; kFailed after a commit of unknown outcome.
+  explicit WriteLock(Database& database);
+
+  std::uint64_t take_version() { return header().next_version++; }
+  std::uint64_t take_state() { return header().next_state++; }
+  std::uint64_t take_segment();  ///< Errors: kUnsupported past format::kMaxSegment.
+
+  /// Adds the counters to the batch and writes it with sync: the only commit point. Errors: kOutOfSpace, kIo; after
+  /// any, the outcome is unknown and the database refuses further writes.
+  void commit(rocksdb::WriteBatch& batch);
+
+  Database& database() noexcept { return database_; }
+
+ private:
+  format::StoreHeader& header();
+
+  Database& database_;
+  std::unique_lock<std::mutex> lock_;
+};
+
+class Database {
+ public:
+  /// Opens, or creates when the directory is absent or empty (read-write only), and drops what a crash left behind
+  /// (recovery.h). Errors: as cairn::Store::open.
+  static std::unique_ptr<Database> open(const std::filesystem::path& path, DatabaseOptions options);
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  const std::filesystem::path& path() const noexcept { return path_; }
+  std::filesystem::path staging_path() const { return path_ / "staging"; }
+  bool is_read_only() const noexcept { return options_.mode == OpenMode::kReadOnly; }
+  const std::string& id() const noexcept { return id_; }
+  std::uint32_t chunk_size() const noexcept { return chunk_size_; }
+  const DatabaseOptions& options() const noexcept { return options_; }
+
+  rocksdb::DB& rocksdb() const noexcept { return *db_; }
+  rocksdb::Env* env() const noexcept;
+  rocksdb::ColumnFamilyHandle* family(Family family) const noexcept;
+
+  /// Free bytes of the file system the store is on. Errors: kIo.
+  std::uint64_t free_bytes() const;
+  void log(Severity severity, std::string_view message) const;
+
+ private:
+  friend class WriteLock;
+  Database(std::filesystem::path path, DatabaseOptions options);
+
+  struct Handles;  // families, Env; database.cpp
+
+  // Constant after open.
+  std::filesystem::path path_;
+  DatabaseOptions options_;
+  std::string id_;
+  std::uint32_t chunk_size_ = 0;
+  std::unique_ptr<Handles> handles_;
+  rocksdb::DB* db_ = nullptr;  // owned by handles_
+
+  // Guarded by write_mutex_.
+  std::mutex write_mutex_;
+  format::StoreHeader header_;
+  std::string failure_;  // why writes are refused; empty: they are not
+};
+
+}  // namespace cairn::storage

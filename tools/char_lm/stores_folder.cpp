@@ -1,0 +1,56 @@
+// Beside the program rather than in /tmp: that may be memory, where nothing is ever durable.
+#include "char_lm/stores_folder.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+namespace char_lm {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+fs::path place_for_temporaries() {
+  if (const char* chosen = std::getenv("TMPDIR"); chosen != nullptr && *chosen != '\0') return chosen;
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (!error && access(program.parent_path().c_str(), W_OK) == 0) return program.parent_path();
+  return fs::temp_directory_path();
+}
+
+}  // namespace
+
+StoresFolder::StoresFolder(const fs::path& named, bool keeps_temporary) : path_(named), is_kept_(true) {
+  if (!named.empty()) {
+    if (fs::exists(named) && (!fs::is_directory(named) || !fs::is_empty(named))) {
+      throw std::runtime_error(
+          fmt::format("'{0}' is there already. Give a folder that is empty or absent, or remove it. An earlier run's stores are "
+                      "shown by 'cairn log {0}/interrupted.cairn', and an unfinished one is resumed by 'char_lm train --store "
+                      "{0}/interrupted.cairn' with the same options",
+                      named.string()));
+    }
+    fs::create_directories(named);
+    return;
+  }
+  std::string pattern = (place_for_temporaries() / "cairn-demo-XXXXXX").string();
+  if (mkdtemp(pattern.data()) == nullptr) {
+    throw std::system_error(errno, std::generic_category(), fmt::format("cannot make a folder like '{}'", pattern));
+  }
+  path_ = pattern;
+  is_kept_ = keeps_temporary;
+}
+
+StoresFolder::~StoresFolder() {
+  if (is_kept_) return;
+  std::error_code ignored;  // nothing can be done about a folder that stays
+  fs::remove_all(path_, ignored);
+}
+
+}  // namespace char_lm
