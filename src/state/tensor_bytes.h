@@ -7,9 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/ScalarType.h>
 
 #include "format/layout.h"
 
@@ -37,7 +39,10 @@ class TensorBytes {
   void write(std::uint64_t offset, std::span<const std::byte> bytes) const;
 
  private:
+  static TensorBytes in_order(const at::Tensor& tensor, const format::TensorLayout& stored, bool is_for_writing);
+
   at::Tensor ordered_;  // dimensions permuted to stored order, conj and neg resolved lazily per piece
+  at::ScalarType piece_type_ = at::ScalarType::Byte;  // of the elements in a piece
   format::TensorLayout layout_;
   std::uint64_t nbytes_ = 0;
   std::byte* data_ = nullptr;
@@ -45,6 +50,10 @@ class TensorBytes {
 
 /// Fresh CPU tensor of a stored layout, same strides. Errors: kUnsupported for a dtype the linked LibTorch lacks.
 at::Tensor empty_tensor(const format::TensorLayout& layout);
+
+/// Copies all elements under no-grad, bit by bit where the dtypes are equal, inference tensors included. Requires: sizes
+/// equal, and writable_problem(to) empty.
+void copy_tensor(const at::Tensor& from, const at::Tensor& to);
 
 /// Why a tensor cannot be stored ("sparse_coo tensors are not supported") or written to ("elements overlap in memory");
 /// empty: it can.

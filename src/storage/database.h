@@ -5,6 +5,7 @@
 // database.cpp.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -12,13 +13,11 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "cairn/error.h"
 #include "format/rows.h"
 
 namespace rocksdb {
-class ColumnFamilyHandle;
-class DB;
 class Env;
 class FileSystem;
 class WriteBatch;
@@ -26,8 +25,8 @@ class WriteBatch;
 
 namespace cairn::storage {
 
-/// Column families, all created with the store. Each is fed by ingestion or by WriteBatch, never by both.
-enum class Family { kDefault, kCheckpoint, kEntry, kTag, kDigest, kChunk, kSmallChunk };
+class DirectoryLock;  // store_directory.h
+class Handles;  // families.h
 
 enum class OpenMode { kReadWrite, kReadOnly };
 
@@ -59,6 +58,9 @@ class WriteLock {
   std::uint64_t take_state() { return header().next_state++; }
   std::uint64_t take_segment();  ///< Errors: kUnsupported past format::kMaxSegment.
 
+  std::uint64_t next_version() const noexcept;
+  std::uint64_t next_segment() const noexcept;
+
   /// Adds the counters to the batch and writes it with sync: the only commit point. Errors: kOutOfSpace, kIo; after
   /// any, the outcome is unknown and the database refuses further writes.
   void commit(rocksdb::WriteBatch& batch);
@@ -66,7 +68,7 @@ class WriteLock {
   Database& database() noexcept { return database_; }
 
  private:
-  format::StoreHeader& header();
+  format::StoreHeader& header();  // the database's, under its mutex
 
   Database& database_;
   std::unique_lock<std::mutex> lock_;
@@ -88,9 +90,12 @@ class Database {
   std::uint32_t chunk_size() const noexcept { return chunk_size_; }
   const DatabaseOptions& options() const noexcept { return options_; }
 
-  rocksdb::DB& rocksdb() const noexcept { return *db_; }
-  rocksdb::Env* env() const noexcept;
-  rocksdb::ColumnFamilyHandle* family(Family family) const noexcept;
+  /// The open RocksDB. Valid as long as this; take it once per operation, since catch_up replaces it.
+  const Handles& handles() const noexcept { return *handles_.load(std::memory_order_acquire); }
+  rocksdb::FileSystem& file_system() const noexcept;
+  /// Opens a read-only database once more, to see what was committed since. What others still read stays open until the
+  /// end. Errors: as open.
+  void catch_up() const;
 
   /// Free bytes of the file system the store is on. Errors: kIo.
   std::uint64_t free_bytes() const;
@@ -99,16 +104,20 @@ class Database {
  private:
   friend class WriteLock;
   Database(std::filesystem::path path, DatabaseOptions options);
-
-  struct Handles;  // families, Env; database.cpp
+  void create();
+  void open_existing();
 
   // Constant after open.
   std::filesystem::path path_;
   DatabaseOptions options_;
   std::string id_;
   std::uint32_t chunk_size_ = 0;
-  std::unique_ptr<Handles> handles_;
-  rocksdb::DB* db_ = nullptr;  // owned by handles_
+  std::unique_ptr<DirectoryLock> lock_;  // null when read-only
+  std::unique_ptr<rocksdb::Env> env_;
+
+  mutable std::mutex opened_mutex_;
+  mutable std::vector<std::unique_ptr<Handles>> opened_;  // guarded by opened_mutex_; the last one is handles_
+  mutable std::atomic<const Handles*> handles_{nullptr};
 
   // Guarded by write_mutex_.
   std::mutex write_mutex_;

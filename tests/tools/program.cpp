@@ -26,9 +26,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-pid_t start(const std::string& program, const std::vector<std::string>& arguments, int out, int err) {
+pid_t start(const std::string& program, const std::vector<std::string>& arguments, int out,
+            int err) {
   std::vector<char*> pointers = {const_cast<char*>(program.c_str())};
-  for (const std::string& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
+  for (const std::string& argument : arguments)
+    pointers.push_back(const_cast<char*>(argument.c_str()));
   pointers.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -36,7 +38,8 @@ pid_t start(const std::string& program, const std::vector<std::string>& argument
   posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
   pid_t child = 0;
-  const int error = posix_spawn(&child, program.c_str(), &actions, nullptr, pointers.data(), environ);
+  const int error =
+      posix_spawn(&child, program.c_str(), &actions, nullptr, pointers.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw std::runtime_error("cannot start " + program);
   return child;
@@ -77,7 +80,8 @@ class ScratchFolder {
  public:
   ScratchFolder() {
     std::string pattern = (fs::temp_directory_path() / "cairn-tools-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make a scratch folder");
+    if (mkdtemp(pattern.data()) == nullptr)
+      throw std::runtime_error("cannot make a scratch folder");
     path_ = pattern;
   }
   ~ScratchFolder() {
@@ -95,7 +99,9 @@ class ScratchFolder {
 
 }  // namespace
 
-Outcome run_cairn(const std::vector<std::string>& arguments) { return run(CAIRN_CLI_PATH, arguments); }
+Outcome run_cairn(const std::vector<std::string>& arguments) {
+  return run(CAIRN_CLI_PATH, arguments);
+}
 
 Outcome run_cairn_on_terminal(const std::vector<std::string>& arguments, unsigned short columns) {
   int master = 0;
@@ -103,7 +109,8 @@ Outcome run_cairn_on_terminal(const std::vector<std::string>& arguments, unsigne
   winsize size{};
   size.ws_col = columns;
   size.ws_row = 50;
-  if (openpty(&master, &slave, nullptr, nullptr, &size) != 0) throw std::runtime_error("cannot open a terminal");
+  if (openpty(&master, &slave, nullptr, nullptr, &size) != 0)
+    throw std::runtime_error("cannot open a terminal");
   fcntl(master, F_SETFD, FD_CLOEXEC);
   const int err = open_file(scratch() / "err");
   const pid_t child = start(CAIRN_CLI_PATH, arguments, slave, err);
@@ -150,14 +157,14 @@ fs::path damaged_store() {
   fs::copy(sample_store(), path, fs::copy_options::recursive);
   // Part of model/big of step 100, as make_store fills it.
   std::string needle;
-  for (int i = 0; i < 8; ++i) {
-    const float element = 100'000'000.0F + 8.0F * static_cast<float>(i);
-    for (int repeat = 0; repeat < 8; ++repeat) needle.append(reinterpret_cast<const char*>(&element), sizeof element);
+  for (int i = 0; i < 16; ++i) {
+    const float element = 101'000.0F + static_cast<float>(i);
+    needle.append(reinterpret_cast<const char*>(&element), sizeof element);
   }
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(path)) {
     if (entry.path().extension() != ".sst") continue;
     const std::string bytes = contents_of(entry.path());
-    const std::size_t place = bytes.find(needle.substr(32, 192));
+    const std::size_t place = bytes.find(needle);
     if (place == std::string::npos) continue;
     std::fstream file(entry.path(), std::ios::binary | std::ios::in | std::ios::out);
     file.seekp(static_cast<std::streamoff>(place));
@@ -171,7 +178,8 @@ fs::path damaged_store() {
 LiveWriter::LiveWriter(const fs::path& store) {
   const std::string command = "exec '" CAIRN_MAKE_STORE_PATH "' --hold '" + store.string() + "'";
   pipe_ = popen(command.c_str(), "r");
-  if (pipe_ == nullptr || std::fscanf(pipe_, "%d", &process_) != 1) throw std::runtime_error("no live writer");
+  if (pipe_ == nullptr || std::fscanf(pipe_, "%d", &process_) != 1)
+    throw std::runtime_error("no live writer");
 }
 
 LiveWriter::~LiveWriter() {

@@ -53,7 +53,8 @@ std::string to_string(const Ending& ending) {
 Ending run_self(const std::vector<std::string>& arguments) {
   const char* self = "/proc/self/exe";
   std::vector<char*> pointers = {const_cast<char*>("char_lm")};
-  for (const std::string& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
+  for (const std::string& argument : arguments)
+    pointers.push_back(const_cast<char*>(argument.c_str()));
   pointers.push_back(nullptr);
 
   std::fflush(stdout);

@@ -26,7 +26,8 @@ bool same_bits(const cairn::Value& left, const cairn::Value& right) {
   if (left.type() != right.type()) return false;
   switch (left.type()) {
     case cairn::Value::Type::kDouble:
-      return std::bit_cast<std::uint64_t>(left.as_double()) == std::bit_cast<std::uint64_t>(right.as_double());
+      return std::bit_cast<std::uint64_t>(left.as_double()) ==
+             std::bit_cast<std::uint64_t>(right.as_double());
     case cairn::Value::Type::kList: {
       const cairn::ValueList& a = left.as_list();
       const cairn::ValueList& b = right.as_list();
@@ -50,14 +51,16 @@ bool same_bits(const at::Tensor& left, const at::Tensor& right) {
   return a.numel() == 0 || std::memcmp(a.data_ptr(), b.data_ptr(), a.nbytes()) == 0;
 }
 
-void compare_entries(const std::string& place, const cairn::StateDict& left, const cairn::StateDict& right,
-                     Comparison& result) {
+void compare_entries(const std::string& place, const cairn::StateDict& left,
+                     const cairn::StateDict& right, Comparison& result) {
   if (left.size() != right.size()) {
-    result.differences.push_back(fmt::format("{}: {} entries against {}", place, left.size(), right.size()));
+    result.differences.push_back(
+        fmt::format("{}: {} entries against {}", place, left.size(), right.size()));
     return;
   }
   for (auto a = left.begin(), b = right.begin(); a != left.end(); ++a, ++b) {
-    bool is_same = a->name == b->name && a->payload.index() == b->payload.index() && a->requires_grad == b->requires_grad;
+    bool is_same = a->name == b->name && a->payload.index() == b->payload.index() &&
+                   a->requires_grad == b->requires_grad;
     if (is_same && a->is_tensor()) {
       is_same = same_bits(a->tensor(), b->tensor());
       ++result.tensor_count;
@@ -70,28 +73,33 @@ void compare_entries(const std::string& place, const cairn::StateDict& left, con
   }
 }
 
-void compare_checkpoints(const cairn::Checkpoint& left, const cairn::Checkpoint& right, Comparison& result) {
+void compare_checkpoints(const cairn::Checkpoint& left, const cairn::Checkpoint& right,
+                         Comparison& result) {
   const std::string place = fmt::format("checkpoint {}", left.version());
   const cairn::Snapshot a = left.read();
   const cairn::Snapshot b = right.read();
   ++result.checkpoint_count;
   result.value_count += a.metadata().size();
   if (!same_bits(a.metadata(), b.metadata())) {
-    result.differences.push_back(fmt::format("{}, metadata: {} against {}", place, to_string(cairn::Value(a.metadata())),
+    result.differences.push_back(fmt::format("{}, metadata: {} against {}", place,
+                                             to_string(cairn::Value(a.metadata())),
                                              to_string(cairn::Value(b.metadata()))));
   }
   if (a.objects().size() != b.objects().size()) {
-    result.differences.push_back(fmt::format("{}: {} objects against {}", place, a.objects().size(), b.objects().size()));
+    result.differences.push_back(
+        fmt::format("{}: {} objects against {}", place, a.objects().size(), b.objects().size()));
     return;
   }
   for (std::size_t i = 0; i < a.objects().size(); ++i) {
     const cairn::Snapshot::Object& one = a.objects()[i];
     const cairn::Snapshot::Object& other = b.objects()[i];
     if (one.name != other.name || one.kind != other.kind || one.type_name != other.type_name) {
-      result.differences.push_back(fmt::format("{}: object '{}' against '{}'", place, one.name, other.name));
+      result.differences.push_back(
+          fmt::format("{}: object '{}' against '{}'", place, one.name, other.name));
       continue;
     }
-    compare_entries(fmt::format("{}, {}", place, one.name), one.state_dict, other.state_dict, result);
+    compare_entries(fmt::format("{}, {}", place, one.name), one.state_dict, other.state_dict,
+                    result);
   }
 }
 
@@ -106,7 +114,8 @@ Comparison compare(const cairn::Store& left, const cairn::Store& right) {
     return result;
   }
   for (std::size_t i = 0; i < a.size(); ++i) {
-    compare_checkpoints(left.checkpoint(a[i].version).value(), right.checkpoint(b[i].version).value(), result);
+    compare_checkpoints(left.checkpoint(a[i].version).value(),
+                        right.checkpoint(b[i].version).value(), result);
   }
   return result;
 }

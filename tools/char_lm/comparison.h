@@ -19,8 +19,9 @@ struct Comparison {
   bool is_identical() const noexcept { return checkpoint_count > 0 && differences.empty(); }
 };
 
-/// Compares every checkpoint of one store with the one in the same place of the other: metadata, objects, entries and their
-/// order, dtypes, shapes, bytes. NaN equals NaN of the same bits, and 0.0 does not equal -0.0.
+/// Compares every checkpoint of one store with the one in the same place of the other: metadata,
+/// objects, entries and their order, dtypes, shapes, bytes. NaN equals NaN of the same bits, and
+/// 0.0 does not equal -0.0.
 Comparison compare(const cairn::Store& left, const cairn::Store& right);
 
 }  // namespace char_lm

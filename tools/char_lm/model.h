@@ -1,7 +1,8 @@
 // A small language model over characters.
 //
-// The last two characters choose a trained embedding, the last three a row of fixed random features: a part that is never
-// trained, as the backbone of a fine-tuned model. Two GRU layers and a linear head make scores for the next character.
+// The last two characters choose a trained embedding, the last three a row of fixed random
+// features: a part that is never trained, as the backbone of a fine-tuned model. Two GRU layers
+// with a way around them and a linear head make scores for the next character.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,8 @@ class LanguageModelImpl : public torch::nn::Module {
  public:
   LanguageModelImpl();
 
-  /// Takes int64 [batch, kContext + length] and gives scores [batch, length, vocabulary] for the characters that follow.
+  /// Takes int64 [batch, kContext + length] and gives scores [batch, length, vocabulary] for the
+  /// characters that follow.
   torch::Tensor forward(const torch::Tensor& text);
 
   /// The trained parameters: matrices, which weight decay may shrink, and the others.

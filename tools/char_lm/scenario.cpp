@@ -1,22 +1,22 @@
-// Every claim that is printed has been checked on the stores: how the first process ended, that its last checkpoint is not there,
-// that the second one resumed from the one before, that both stores verify, that the runs agree.
+// Every claim that is printed has been checked on the stores: how the first process ended, that its
+// last checkpoint is not there, that the second one resumed from the one before, that both stores
+// verify, that the runs agree.
 #include "char_lm/scenario.h"
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
-#include <cstdlib>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <cairn/cairn.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "char_lm/child.h"
 #include "char_lm/comparison.h"
+#include "char_lm/corpus.h"
 #include "char_lm/stores_folder.h"
 #include "text/table.h"
 #include "text/terminal.h"
@@ -31,6 +31,7 @@ namespace {
 
 constexpr std::int64_t kCheckpoints = 25;
 constexpr std::size_t kShownDifferences = 10;
+constexpr const char* kTextFile = "text.txt";
 
 struct Plan {
   std::int64_t steps = 0;
@@ -52,16 +53,30 @@ Plan plan_for(std::int64_t steps) {
   return plan;
 }
 
-std::vector<std::string> train_arguments(const ScenarioOptions& options, const Plan& plan, const fs::path& store) {
-  return {"train",   "--store", store.string(),
-          "--text",  options.text.string(),
-          "--steps", std::to_string(plan.steps),
-          "--every", std::to_string(plan.checkpoint_every)};
+/// A copy of the text, so that all processes learn the same even where somebody edits it meanwhile.
+void write_text(const fs::path& file, const std::string& text) {
+  std::ofstream out(file, std::ios::binary);
+  out << text;
+  out.close();
+  if (!out) throw std::runtime_error(fmt::format("cannot write '{}'", file.string()));
+}
+
+std::vector<std::string> train_arguments(const Plan& plan, const fs::path& store) {
+  return {"train",
+          "--store",
+          store.string(),
+          "--text",
+          (store.parent_path() / kTextFile).string(),
+          "--steps",
+          std::to_string(plan.steps),
+          "--every",
+          std::to_string(plan.checkpoint_every)};
 }
 
 void run_to_the_end(const std::vector<std::string>& arguments) {
   const Ending ending = run_self(arguments);
-  if (!ending.is_success()) throw std::runtime_error("the training process failed: " + to_string(ending));
+  if (!ending.is_success())
+    throw std::runtime_error("the training process failed: " + to_string(ending));
 }
 
 std::uint64_t bytes_below(const fs::path& folder) {
@@ -76,7 +91,8 @@ std::uint64_t bytes_below(const fs::path& folder) {
 void check_whole(const cairn::Store& store) {
   const cairn::VerifyReport report = store.verify();
   if (!report.problems.empty()) {
-    throw std::runtime_error(fmt::format("'{}' is damaged: {}", store.path().string(), report.problems.front().message));
+    throw std::runtime_error(
+        fmt::format("'{}' is damaged: {}", store.path().string(), report.problems.front().message));
   }
 }
 
@@ -86,27 +102,35 @@ void check_after_kill(const fs::path& path, const Plan& plan) {
   const auto latest = store.latest();
   const std::uint64_t newest = latest ? latest->version() : 0;
   if (newest != plan.whole_before_kill) {
-    throw std::runtime_error(fmt::format("after the kill the newest checkpoint is {}, not {}", newest, plan.whole_before_kill));
+    throw std::runtime_error(fmt::format("after the kill the newest checkpoint is {}, not {}",
+                                         newest, plan.whole_before_kill));
   }
   check_whole(store);
-  fmt::print("   It was killed by the kernel before checkpoint {} was committed. The store holds {} whole checkpoints, the\n"
-             "   last of them after step {}; every chunk has been read and checked. Left over in staging: {}.\n",
-             newest + 1, newest, latest->metadata().at("step").as_int(), size_text(bytes_below(path / "staging")));
+  fmt::print(
+      "   It was killed by the kernel before checkpoint {} was committed. The store holds {} whole "
+      "checkpoints, the\n"
+      "   last of them after step {}; every chunk has been read and checked. Left over in staging: "
+      "{}.\n",
+      newest + 1, newest, latest->metadata().at("step").as_int(),
+      size_text(bytes_below(path / "staging")));
 }
 
-void run_interrupted(const ScenarioOptions& options, const Plan& plan, const fs::path& store) {
-  fmt::print("{}\n", cairn::tools::styled(cairn::tools::Style::kTitle, "1. A run is killed in the middle of a commit"));
-  std::vector<std::string> arguments = train_arguments(options, plan, store);
+void run_interrupted(const Plan& plan, const fs::path& store) {
+  fmt::print("{}\n", cairn::tools::styled(cairn::tools::Style::kTitle,
+                                          "1. A run is killed in the middle of a commit"));
+  std::vector<std::string> arguments = train_arguments(plan, store);
   arguments.insert(arguments.end(), {"--kill-at-step", std::to_string(plan.kill_at_step)});
   const Ending ending = run_self(arguments);
   if (!ending.is_signal || ending.number != SIGKILL) {
-    throw std::runtime_error("the training process was to be killed in the middle of a commit, but ended with " +
-                             to_string(ending));
+    throw std::runtime_error(
+        "the training process was to be killed in the middle of a commit, but ended with " +
+        to_string(ending));
   }
   check_after_kill(store, plan);
 
-  fmt::print("\n{}\n", cairn::tools::styled(cairn::tools::Style::kTitle, "2. The same command again: it resumes"));
-  run_to_the_end(train_arguments(options, plan, store));
+  fmt::print("\n{}\n", cairn::tools::styled(cairn::tools::Style::kTitle,
+                                            "2. The same command again: it resumes"));
+  run_to_the_end(train_arguments(plan, store));
 }
 
 void print_checkpoints(const cairn::Store& store, std::uint64_t resumed_from) {
@@ -119,12 +143,13 @@ void print_checkpoints(const cairn::Store& store, std::uint64_t resumed_from) {
                              {"TIME"},
                              {""}});
   for (const cairn::CheckpointInfo& info : store.list()) {
-    table.add_row({fmt::format("{}", info.version), fmt::format("{}", info.metadata.at("step").as_int()),
-                   fmt::format("{:.4f}", info.metadata.at("loss").as_double()), size_text(info.logical_bytes),
-                   size_text(info.written_bytes), cairn::tools::time_text(info.created_at_us),
-                   info.version == resumed_from       ? "killed during the next"
-                   : info.version == resumed_from + 1 ? "by the resumed process"
-                                                      : ""});
+    table.add_row(
+        {fmt::format("{}", info.version), fmt::format("{}", info.metadata.at("step").as_int()),
+         fmt::format("{:.4f}", info.metadata.at("loss").as_double()), size_text(info.logical_bytes),
+         size_text(info.written_bytes), cairn::tools::time_text(info.created_at_us),
+         info.version == resumed_from       ? "killed during the next"
+         : info.version == resumed_from + 1 ? "by the resumed process"
+                                            : ""});
   }
   cairn::tools::write_output(table.text("   "));
 }
@@ -137,26 +162,31 @@ void print_savings(const cairn::Store& store) {
     logical += info.logical_bytes;
     written += info.written_bytes;
   }
-  fmt::print("   {} whole files would be {}. The store wrote {}, {:.0f} % of that: the frozen features\n"
-             "   and whatever else had not changed are there once. On disk it takes {}.\n",
-             checkpoints.size(), size_text(logical), size_text(written),
-             100 * static_cast<double>(written) / static_cast<double>(std::max<std::uint64_t>(1, logical)),
-             size_text(bytes_below(store.path())));
+  fmt::print(
+      "   {} whole files would be {}. The store wrote {}, {:.0f} % of that: the frozen features\n"
+      "   and whatever else had not changed are there once. On disk it takes {}.\n",
+      checkpoints.size(), size_text(logical), size_text(written),
+      100 * static_cast<double>(written) / static_cast<double>(std::max<std::uint64_t>(1, logical)),
+      size_text(bytes_below(store.path())));
 }
 
 bool print_comparison(const Comparison& comparison, std::int64_t steps) {
   if (!comparison.is_identical()) {
-    fmt::print("{}: {} differences\n", cairn::tools::styled(cairn::tools::Style::kBad, "the runs differ"),
+    fmt::print("{}: {} differences\n",
+               cairn::tools::styled(cairn::tools::Style::kBad, "the runs differ"),
                comparison.differences.size());
     for (std::size_t i = 0; i < std::min(kShownDifferences, comparison.differences.size()); ++i) {
       fmt::print("   {}\n", cairn::tools::printable(comparison.differences[i]));
     }
     return false;
   }
-  fmt::print("   Compared: all {} checkpoints with {} tensors ({}) and {} values, among them weights, optimizer\n"
-             "   state, generator, place in the text, and the losses of all {} steps.\n\n{}\n",
-             comparison.checkpoint_count, comparison.tensor_count, size_text(comparison.bytes), comparison.value_count, steps,
-             cairn::tools::styled(cairn::tools::Style::kGood, "the resumed run is bit-identical"));
+  fmt::print(
+      "   Compared: all {} checkpoints with {} tensors ({}) and {} values, among them weights, "
+      "optimizer\n"
+      "   state, generator, place in the text, and the losses of all {} steps.\n\n{}\n",
+      comparison.checkpoint_count, comparison.tensor_count, size_text(comparison.bytes),
+      comparison.value_count, steps,
+      cairn::tools::styled(cairn::tools::Style::kGood, "the resumed run is bit-identical"));
   return true;
 }
 
@@ -164,7 +194,8 @@ bool print_comparison(const Comparison& comparison, std::int64_t steps) {
 void check_losses(const cairn::Store& store, std::int64_t steps) {
   const at::Tensor losses = store.latest().value().tensor("losses", "tensor");
   if (losses.numel() != steps || losses.isnan().any().item<bool>()) {
-    throw std::runtime_error(fmt::format("'{}' does not hold the losses of {} steps", store.path().string(), steps));
+    throw std::runtime_error(
+        fmt::format("'{}' does not hold the losses of {} steps", store.path().string(), steps));
   }
 }
 
@@ -176,32 +207,45 @@ bool play(const ScenarioOptions& options) {
   const StoresFolder folder(options.folder, options.keeps_stores);
   const fs::path interrupted = folder.path() / "interrupted.cairn";
   const fs::path uninterrupted = folder.path() / "uninterrupted.cairn";
+  const std::string text = read_text(options.text);
+  write_text(folder.path() / kTextFile, text);
 
-  fmt::print("A small language model learns the text of this repository, character by character: {} steps, a checkpoint every\n"
-             "{}. One run is killed while it commits and then resumed; another is left alone. Both must end the same.\n\n",
-             plan.steps, plan.checkpoint_every == 1 ? std::string("step") : fmt::format("{} steps", plan.checkpoint_every));
-  run_interrupted(options, plan, interrupted);
+  fmt::print(
+      "A small language model learns {} of text, character by character: {} steps, a checkpoint "
+      "every\n"
+      "{}. One run is killed while it commits and then resumed; another is left alone. Both must "
+      "end the same.\n\n",
+      size_text(text.size()), plan.steps,
+      plan.checkpoint_every == 1 ? std::string("step")
+                                 : fmt::format("{} steps", plan.checkpoint_every));
+  run_interrupted(plan, interrupted);
 
-  fmt::print("\n{}\n", cairn::tools::styled(cairn::tools::Style::kTitle, "3. The same run, undisturbed, in another store"));
-  run_to_the_end(train_arguments(options, plan, uninterrupted));
+  fmt::print("\n{}\n", cairn::tools::styled(cairn::tools::Style::kTitle,
+                                            "3. The same run, undisturbed, in another store"));
+  run_to_the_end(train_arguments(plan, uninterrupted));
 
   const cairn::Store resumed = cairn::Store::open_read_only(interrupted);
   const cairn::Store whole = cairn::Store::open_read_only(uninterrupted);
-  fmt::print("\n{}\n", cairn::tools::styled(cairn::tools::Style::kTitle, "4. What the killed and resumed run left"));
+  fmt::print("\n{}\n", cairn::tools::styled(cairn::tools::Style::kTitle,
+                                            "4. What the killed and resumed run left"));
   print_checkpoints(resumed, plan.whole_before_kill);
   print_savings(resumed);
 
-  fmt::print("\n{}\n", cairn::tools::styled(cairn::tools::Style::kTitle, "5. The two runs compared, bit for bit"));
+  fmt::print("\n{}\n", cairn::tools::styled(cairn::tools::Style::kTitle,
+                                            "5. The two runs compared, bit for bit"));
   for (const cairn::Store* store : {&resumed, &whole}) {
     check_whole(*store);
     check_losses(*store, plan.steps);
     if (store->list().size() != plan.checkpoint_count) {
-      throw std::runtime_error(fmt::format("'{}' has {} checkpoints, not {}", store->path().string(), store->list().size(),
+      throw std::runtime_error(fmt::format("'{}' has {} checkpoints, not {}",
+                                           store->path().string(), store->list().size(),
                                            plan.checkpoint_count));
     }
   }
   const bool is_identical = print_comparison(compare(resumed, whole), plan.steps);
-  if (folder.is_kept()) fmt::print("The stores are in {}: try `cairn log {}`.\n", folder.path().string(), interrupted.string());
+  if (folder.is_kept())
+    fmt::print("The stores are in {}: try `cairn log {}`.\n", folder.path().string(),
+               interrupted.string());
   fmt::print("{:.0f} s in all.\n",
              std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   return is_identical;

@@ -18,7 +18,8 @@ namespace fs = std::filesystem;
 namespace {
 
 fs::path place_for_temporaries() {
-  if (const char* chosen = std::getenv("TMPDIR"); chosen != nullptr && *chosen != '\0') return chosen;
+  if (const char* chosen = std::getenv("TMPDIR"); chosen != nullptr && *chosen != '\0')
+    return chosen;
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   if (!error && access(program.parent_path().c_str(), W_OK) == 0) return program.parent_path();
@@ -27,12 +28,15 @@ fs::path place_for_temporaries() {
 
 }  // namespace
 
-StoresFolder::StoresFolder(const fs::path& named, bool keeps_temporary) : path_(named), is_kept_(true) {
+StoresFolder::StoresFolder(const fs::path& named, bool keeps_temporary)
+    : path_(named), is_kept_(true) {
   if (!named.empty()) {
     if (fs::exists(named) && (!fs::is_directory(named) || !fs::is_empty(named))) {
       throw std::runtime_error(
-          fmt::format("'{0}' is there already. Give a folder that is empty or absent, or remove it. An earlier run's stores are "
-                      "shown by 'cairn log {0}/interrupted.cairn', and an unfinished one is resumed by 'char_lm train --store "
+          fmt::format("'{0}' is there already. Give a folder that is empty or absent, or remove "
+                      "it. An earlier run's stores are "
+                      "shown by 'cairn log {0}/interrupted.cairn', and an unfinished one is "
+                      "resumed by 'char_lm train --store "
                       "{0}/interrupted.cairn' with the same options",
                       named.string()));
     }
@@ -41,7 +45,8 @@ StoresFolder::StoresFolder(const fs::path& named, bool keeps_temporary) : path_(
   }
   std::string pattern = (place_for_temporaries() / "cairn-demo-XXXXXX").string();
   if (mkdtemp(pattern.data()) == nullptr) {
-    throw std::system_error(errno, std::generic_category(), fmt::format("cannot make a folder like '{}'", pattern));
+    throw std::system_error(errno, std::generic_category(),
+                            fmt::format("cannot make a folder like '{}'", pattern));
   }
   path_ = pattern;
   is_kept_ = keeps_temporary;

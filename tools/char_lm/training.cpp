@@ -1,15 +1,19 @@
-// Everything that decides the next step is in a checkpoint: weights, optimizer, the generator that dropout and shuffling draw
-// from, the place in the shuffled text. The losses of all steps are an object as well, so that two runs can be compared.
+// Everything that decides the next step is in a checkpoint: weights, optimizer, the generator that
+// dropout and shuffling draw from, the place in the shuffled text. The losses of all steps are an
+// object as well, so that two runs can be compared.
 #include "char_lm/training.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <limits>
+#include <memory>
 #include <numbers>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <ATen/Parallel.h>
@@ -35,12 +39,14 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t kSeed = 20;
 constexpr std::int64_t kBatch = 16;
 constexpr std::int64_t kLength = 48;
-constexpr double kPeakLearningRate = 4e-3;
+constexpr double kPeakLearningRate = 1.5e-2;
 constexpr double kWeightDecay = 0.05;
 /// Progress is printed about this often in a run.
 constexpr std::int64_t kReports = 5;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 /// Linear warm-up over the first tenth, then a half cosine down to a tenth.
 double learning_rate_at(std::int64_t step, std::int64_t steps) {
@@ -83,7 +89,8 @@ class Trainer {
       return;
     }
     step_ = resumed->metadata().at("step").as_int();
-    fmt::print("   process {} resumes from checkpoint {}, after step {}\n", getpid(), resumed->version(), step_);
+    fmt::print("   process {} resumes from checkpoint {}, after step {}\n", getpid(),
+               resumed->version(), step_);
   }
 
   void run() {
@@ -92,11 +99,14 @@ class Trainer {
     while (step_ < options_.steps) {
       const double learning_rate = take_step();
       if (step_ % report_every == 0 || step_ == options_.steps) {
-        fmt::print("   step {:>4}: loss {:.4f}, learning rate {:.5f}\n", step_, loss_, learning_rate);
+        fmt::print("   step {:>4}: loss {:.4f}, learning rate {:.5f}\n", step_, loss_,
+                   learning_rate);
       }
-      if (step_ % options_.checkpoint_every == 0 || step_ == options_.steps) create_checkpoint(learning_rate);
+      if (step_ % options_.checkpoint_every == 0 || step_ == options_.steps)
+        create_checkpoint(learning_rate);
     }
-    fmt::print("   finished in {:.1f} s, {:.2f} s of it for {}\n", seconds_since(start), create_seconds_,
+    fmt::print("   finished in {:.1f} s, {:.2f} s of it for {}\n", seconds_since(start),
+               create_seconds_,
                cairn::tools::count_text(created_count_, "checkpoint", "checkpoints"));
   }
 
@@ -121,9 +131,10 @@ class Trainer {
     const cairn::Value* found = metadata.find("config");
     const cairn::Value expected = config();
     if (found != nullptr && *found == expected) return;
-    throw std::runtime_error(fmt::format("'{}' belongs to another run: it has config {}, this run has {}; give another --store",
-                                         options_.store.string(), found == nullptr ? "none" : to_string(*found),
-                                         to_string(expected)));
+    throw std::runtime_error(fmt::format(
+        "'{}' belongs to another run: it has config {}, this run has {}; give another --store",
+        options_.store.string(), found == nullptr ? "none" : to_string(*found),
+        to_string(expected)));
   }
 
   /// int64 [batch, context + length + 1]: the next windows of the shuffled text.
@@ -135,7 +146,8 @@ class Trainer {
     }
     std::vector<torch::Tensor> windows;
     for (const std::size_t index : *chosen) {
-      windows.push_back(corpus_.characters.narrow(0, static_cast<std::int64_t>(index) * kLength, kContext + kLength + 1));
+      windows.push_back(corpus_.characters.narrow(0, static_cast<std::int64_t>(index) * kLength,
+                                                  kContext + kLength + 1));
     }
     return torch::stack(windows).to(torch::kInt64);
   }
@@ -149,8 +161,8 @@ class Trainer {
     const torch::Tensor batch = next_batch();
     const torch::Tensor scores = model_->forward(batch.narrow(1, 0, kContext + kLength));
     const torch::Tensor wanted = batch.narrow(1, kContext + 1, kLength);
-    const torch::Tensor loss =
-        torch::nn::functional::cross_entropy(scores.reshape({-1, kVocabularySize}), wanted.reshape({-1}));
+    const torch::Tensor loss = torch::nn::functional::cross_entropy(
+        scores.reshape({-1, kVocabularySize}), wanted.reshape({-1}));
     optimizer_.zero_grad();
     loss.backward();
     optimizer_.step();
@@ -163,21 +175,31 @@ class Trainer {
   void create_checkpoint(double learning_rate) {
     cairn::CreateOptions create;
     const bool is_last = options_.kill_at_step == step_;
-    if (is_last) create.progress = [](std::uint64_t done, std::uint64_t total) { end_halfway(done, total); };
+    if (is_last)
+      create.progress = [](std::uint64_t done, std::uint64_t total) {
+        end_while_writing(done, total);
+      };
     const auto start = Clock::now();
     const cairn::Created created = store_.create_checkpoint(
-        targets(), {{"step", step_}, {"loss", loss_}, {"lr", learning_rate}, {"config", config()}}, create);
+        targets(), {{"step", step_}, {"loss", loss_}, {"lr", learning_rate}, {"config", config()}},
+        create);
     create_seconds_ += seconds_since(start);
     ++created_count_;
     if (is_last) {
-      throw std::runtime_error(fmt::format("checkpoint {} was to be cut off halfway, but was committed", created.version));
+      throw std::runtime_error(
+          fmt::format("checkpoint {} was to be cut off, but was committed", created.version));
     }
   }
 
-  static void end_halfway(std::uint64_t done, std::uint64_t total) {
-    if (done <= total / 2 || done == total) return;
-    fmt::print("   process {} ends itself by SIGKILL in the middle of a commit: {} of {} are done\n", getpid(),
-               cairn::tools::size_text(done), cairn::tools::size_text(total));
+  /// What the store has already is counted as done at once, so the last part is where bytes are
+  /// being written.
+  static void end_while_writing(std::uint64_t done, std::uint64_t total) {
+    // The library skips calls that follow each other too fast; after a slow one it does not.
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (done < total - total / 10 || done == total) return;
+    fmt::print(
+        "   process {} ends itself by SIGKILL in the middle of a commit: {} of {} are done\n",
+        getpid(), cairn::tools::size_text(done), cairn::tools::size_text(total));
     std::fflush(stdout);
     kill(getpid(), SIGKILL);
   }
@@ -198,7 +220,8 @@ class Trainer {
 }  // namespace
 
 void train(const TrainingOptions& options) {
-  // Sums are taken in another order with another number of threads, and one is as fast for matrices this small.
+  // Sums are taken in another order with another number of threads, and one is as fast for matrices
+  // this small.
   at::set_num_threads(1);
   torch::manual_seed(kSeed);
   Trainer trainer(options);

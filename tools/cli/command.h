@@ -1,7 +1,8 @@
 // What the subcommands of `cairn` share: how one is added, and how one fails.
 //
-// A subcommand lives in the file of its name. Adding it describes its arguments; once they have been parsed, the one that was
-// chosen sets `chosen`, which main runs. All of them open the store for reading only.
+// A subcommand lives in the file of its name. Adding it describes its arguments; once they have
+// been parsed, the one that was chosen sets `chosen`, which main runs. All of them open the store
+// for reading only.
 #pragma once
 
 #include <functional>
@@ -39,7 +40,8 @@ struct Session {
 /// Adds STORE and --json to a subcommand. Requires: `session` outlives the parsing.
 void add_session(CLI::App& command, Session& session);
 
-/// Ends the command with status 1. The hint says what to try, as a phrase to follow "try: "; it may be empty.
+/// Ends the command with status 1. The hint says what to try, as a phrase to follow "try: "; it may
+/// be empty.
 class CommandError : public std::runtime_error {
  public:
   explicit CommandError(const std::string& message, std::string hint = {})

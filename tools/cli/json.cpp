@@ -1,4 +1,5 @@
-// On a terminal everything beyond ASCII is escaped as \uNNNN, so that no name can steer it; in a pipe text stays UTF-8.
+// On a terminal everything beyond ASCII is escaped as \uNNNN, so that no name can steer it; in a
+// pipe text stays UTF-8.
 #include "cli/json.h"
 
 #include <cmath>
@@ -79,7 +80,9 @@ Json to_json(const CheckpointInfo& checkpoint) {
 }
 
 void write_json(const Json& document) {
-  write_output(document.dump(2, ' ', /*ensure_ascii=*/is_output_terminal(), Json::error_handler_t::replace) + '\n');
+  write_output(
+      document.dump(2, ' ', /*ensure_ascii=*/is_output_terminal(), Json::error_handler_t::replace) +
+      '\n');
 }
 
 }  // namespace cairn::tools

@@ -1,7 +1,8 @@
 // The one form in which every command answers --json.
 //
-// One document, indented, UTF-8. What JSON cannot hold: NaN and infinities are the strings "NaN", "Infinity" and "-Infinity";
-// bytes that are not UTF-8 are \xNN inside their string. Sizes are in bytes, times both in ISO 8601 and in microseconds.
+// One document, indented, UTF-8. What JSON cannot hold: NaN and infinities are the strings "NaN",
+// "Infinity" and "-Infinity"; bytes that are not UTF-8 are \xNN inside their string. Sizes are in
+// bytes, times both in ISO 8601 and in microseconds.
 #pragma once
 
 #include <string_view>
@@ -28,7 +29,8 @@ void write_json(const Json& document);
 
 /// For --help of every command.
 inline constexpr std::string_view kJsonHelp =
-    "Answer with one JSON document; NaN and infinities are the strings \"NaN\", \"Infinity\", \"-Infinity\", and bytes that "
+    "Answer with one JSON document; NaN and infinities are the strings \"NaN\", \"Infinity\", "
+    "\"-Infinity\", and bytes that "
     "are not UTF-8 are \\xNN";
 
 }  // namespace cairn::tools

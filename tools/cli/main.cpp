@@ -1,13 +1,14 @@
-// `cairn`: looks into a store of checkpoints. Parses the arguments, runs the subcommand, turns errors into exit statuses.
+// `cairn`: looks into a store of checkpoints. Parses the arguments, runs the subcommand, turns
+// errors into exit statuses.
 #include <cstdio>
 #include <exception>
 #include <memory>
 #include <string>
 #include <string_view>
 
-#include <CLI/CLI.hpp>
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "cairn/error.h"
 #include "cairn/version.h"
@@ -28,7 +29,8 @@ void report(std::string_view message, std::string_view hint) {
 std::string_view hint_for(ErrorCode code) {
   switch (code) {
     case ErrorCode::kCorruption:
-      return "'cairn verify STORE' lists all damage; older checkpoints ('cairn log STORE') may be whole";
+      return "'cairn verify STORE' lists all damage; older checkpoints ('cairn log STORE') may be "
+             "whole";
     case ErrorCode::kUnsupportedVersion:
       return "a newer release of cairn";
     case ErrorCode::kBusy:
@@ -46,7 +48,8 @@ void report_to_log(LogLevel level, std::string_view message) {
 
 /// Which subcommand was being parsed when it failed: ends the hint with its --help.
 std::string help_hint(const CLI::App& app) {
-  for (const CLI::App* command : app.get_subcommands()) return fmt::format("cairn {} --help", command->get_name());
+  for (const CLI::App* command : app.get_subcommands())
+    return fmt::format("cairn {} --help", command->get_name());
   return "cairn --help";
 }
 
@@ -56,7 +59,8 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.get_formatter()->column_width(28);
   app.footer(
-      "Stores are opened for reading only, beside a running trainer or not. Exit status: 0 when all is well, 1 on an error\n"
+      "Stores are opened for reading only, beside a running trainer or not. Exit status: 0 when "
+      "all is well, 1 on an error\n"
       "or a problem found, 2 on wrong usage.\n\nExample:\n  cairn log runs/lm.cairn");
   Command chosen;
   add_log(app, chosen);
@@ -93,12 +97,15 @@ Store Session::open() const {
     return Store::open_read_only(path, options);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kNotFound && error.code() != ErrorCode::kInvalidArgument) throw;
-    throw CommandError(error.what(), "the directory that the trainer opened; it holds a file named CAIRN");
+    throw CommandError(error.what(),
+                       "the directory that the trainer opened; it holds a file named CAIRN");
   }
 }
 
 void add_session(CLI::App& command, Session& session) {
-  command.add_option("store", session.path, "Directory of the store")->type_name("STORE")->required();
+  command.add_option("store", session.path, "Directory of the store")
+      ->type_name("STORE")
+      ->required();
   command.add_flag("--json", session.wants_json, std::string(kJsonHelp));
 }
 

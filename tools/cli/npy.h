@@ -12,8 +12,8 @@ namespace cairn::tools {
 
 /// The type that elements have in the file.
 struct NpyType {
-  std::string_view descriptor;              ///< NumPy's name in the header: "<f4".
-  std::string_view name;                    ///< PyTorch's: "float32".
+  std::string_view descriptor;               ///< NumPy's name in the header: "<f4".
+  std::string_view name;                     ///< PyTorch's: "float32".
   std::optional<at::ScalarType> widened_to;  ///< Where NumPy lacks the tensor's own type.
 };
 

@@ -6,9 +6,11 @@
 
 namespace cairn::tools {
 
-/// Written beside its final place; without `publish` nothing is left, and what was there before stays.
+/// Written beside its final place; without `publish` nothing is left, and what was there before
+/// stays.
 ///
-/// A symbolic link stays one: what it points to is replaced. Errors: CommandError with the path and the system's reason.
+/// A symbolic link stays one: what it points to is replaced. Errors: CommandError with the path and
+/// the system's reason.
 class PublishedFile {
  public:
   explicit PublishedFile(const std::filesystem::path& path);

@@ -1,4 +1,5 @@
-// Which checkpoint is meant: `N`, `latest`, `latest~K` (K checkpoints before the latest that are still there).
+// Which checkpoint is meant: `N`, `latest`, `latest~K` (K checkpoints before the latest that are
+// still there).
 #pragma once
 
 #include <string>

@@ -13,39 +13,7 @@ endmacro()
 
 find_package(Threads REQUIRED)
 
-find_package(fmt QUIET CONFIG)
-cairn_require(fmt fmt_FOUND libfmt-dev "${fmt_VERSION}" "${fmt_DIR}")
-
-# Debian spells it Flatbuffers or FlatBuffers, by release.
-find_package(FlatBuffers QUIET CONFIG)
-if(NOT FlatBuffers_FOUND)
-  find_package(Flatbuffers QUIET CONFIG)
-endif()
-find_path(CAIRN_FLATBUFFERS_INCLUDE flatbuffers/flexbuffers.h)
-find_program(CAIRN_FLATC flatc)
-set(CAIRN_FLATBUFFERS_FOUND FALSE)
-if(CAIRN_FLATBUFFERS_INCLUDE AND CAIRN_FLATC)
-  set(CAIRN_FLATBUFFERS_FOUND TRUE)
-  execute_process(COMMAND ${CAIRN_FLATC} --version OUTPUT_VARIABLE CAIRN_FLATC_VERSION OUTPUT_STRIP_TRAILING_WHITESPACE)
-endif()
-cairn_require(FlatBuffers CAIRN_FLATBUFFERS_FOUND "libflatbuffers-dev flatbuffers-compiler" "${CAIRN_FLATC_VERSION}"
-              "${CAIRN_FLATC}")
-add_library(cairn_flatbuffers INTERFACE)
-target_include_directories(cairn_flatbuffers SYSTEM INTERFACE ${CAIRN_FLATBUFFERS_INCLUDE})
-
-find_package(CairnXxHash QUIET)
-cairn_require(xxHash CairnXxHash_FOUND libxxhash-dev "${CairnXxHash_VERSION}" "${CairnXxHash_LIBRARY}")
-
-find_package(RocksDB QUIET CONFIG)
-cairn_require(RocksDB RocksDB_FOUND librocksdb-dev "${RocksDB_VERSION}" "${RocksDB_DIR}")
-if(RocksDB_VERSION VERSION_LESS 7.8)
-  message(FATAL_ERROR "Cairn needs RocksDB 7.8 or newer, found ${RocksDB_VERSION} in ${RocksDB_DIR}")
-endif()
-# Versions in which closing a read-only handle deletes the writer's live files (facebook/rocksdb#14881).
-if(RocksDB_VERSION VERSION_GREATER_EQUAL 11.1 AND RocksDB_VERSION VERSION_LESS 11.6)
-  message(FATAL_ERROR "RocksDB ${RocksDB_VERSION} deletes live files when a read-only handle is closed: use 11.6 or newer, or 10.x")
-endif()
-
+# LibTorch before RocksDB: both bring gflags, and the target that LibTorch wants has a location only when it comes first.
 if(CAIRN_WITH_TORCH)
   find_package(Torch QUIET CONFIG)
   cairn_require(LibTorch Torch_FOUND libtorch-dev "${Torch_VERSION}" "${TORCH_INSTALL_PREFIX}")
@@ -77,6 +45,39 @@ if(CAIRN_WITH_TORCH)
   # Its flags name a language level; ours decides. Its headers are not ours to warn about.
   add_library(cairn_torch INTERFACE)
   target_link_libraries(cairn_torch INTERFACE torch)
+endif()
+
+find_package(fmt QUIET CONFIG)
+cairn_require(fmt fmt_FOUND libfmt-dev "${fmt_VERSION}" "${fmt_DIR}")
+
+# Debian spells it Flatbuffers or FlatBuffers, by release.
+find_package(FlatBuffers QUIET CONFIG)
+if(NOT FlatBuffers_FOUND)
+  find_package(Flatbuffers QUIET CONFIG)
+endif()
+find_path(CAIRN_FLATBUFFERS_INCLUDE flatbuffers/flexbuffers.h)
+find_program(CAIRN_FLATC flatc)
+set(CAIRN_FLATBUFFERS_FOUND FALSE)
+if(CAIRN_FLATBUFFERS_INCLUDE AND CAIRN_FLATC)
+  set(CAIRN_FLATBUFFERS_FOUND TRUE)
+  execute_process(COMMAND ${CAIRN_FLATC} --version OUTPUT_VARIABLE CAIRN_FLATC_VERSION OUTPUT_STRIP_TRAILING_WHITESPACE)
+endif()
+cairn_require(FlatBuffers CAIRN_FLATBUFFERS_FOUND "libflatbuffers-dev flatbuffers-compiler" "${CAIRN_FLATC_VERSION}"
+              "${CAIRN_FLATC}")
+add_library(cairn_flatbuffers INTERFACE)
+target_include_directories(cairn_flatbuffers SYSTEM INTERFACE ${CAIRN_FLATBUFFERS_INCLUDE})
+
+find_package(CairnXxHash QUIET)
+cairn_require(xxHash CairnXxHash_FOUND libxxhash-dev "${CairnXxHash_VERSION}" "${CairnXxHash_LIBRARY}")
+
+find_package(RocksDB QUIET CONFIG)
+cairn_require(RocksDB RocksDB_FOUND librocksdb-dev "${RocksDB_VERSION}" "${RocksDB_DIR}")
+if(RocksDB_VERSION VERSION_LESS 7.8)
+  message(FATAL_ERROR "Cairn needs RocksDB 7.8 or newer, found ${RocksDB_VERSION} in ${RocksDB_DIR}")
+endif()
+# Versions in which closing a read-only handle deletes the writer's live files (facebook/rocksdb#14881).
+if(RocksDB_VERSION VERSION_GREATER_EQUAL 11.1 AND RocksDB_VERSION VERSION_LESS 11.6)
+  message(FATAL_ERROR "RocksDB ${RocksDB_VERSION} deletes live files when a read-only handle is closed: use 11.6 or newer, or 10.x")
 endif()
 
 if(CAIRN_BUILD_TOOLS AND CAIRN_WITH_TORCH)

@@ -24,7 +24,8 @@ class Table {
   /// Requires: as many cells as there are columns.
   void add_row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
 
-  /// Cuts the widest left-aligned cells until the whole is at most `columns` wide, as far as that goes (8 columns stay).
+  /// Cuts the widest left-aligned cells until the whole is at most `columns` wide, as far as that
+  /// goes (8 columns stay).
   void fit(std::size_t columns);
   /// Columns of the widest line.
   std::size_t width() const;
@@ -39,6 +40,7 @@ class Table {
 };
 
 /// "name   value" lines: the first of each pair padded to the longest.
-std::string aligned_pairs(const std::vector<std::pair<std::string, std::string>>& pairs, std::string_view indent = {});
+std::string aligned_pairs(const std::vector<std::pair<std::string, std::string>>& pairs,
+                          std::string_view indent = {});
 
 }  // namespace cairn::tools

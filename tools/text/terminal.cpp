@@ -1,5 +1,5 @@
-// Reads UTF-8 by the letter of the standard: overlong forms, surrogates and numbers above U+10FFFF are not UTF-8. Widths come
-// from the C library's wcwidth.
+// Reads UTF-8 by the letter of the standard: overlong forms, surrogates and numbers above U+10FFFF
+// are not UTF-8. Widths come from the C library's wcwidth.
 #include "text/terminal.h"
 
 #include <cerrno>
@@ -43,13 +43,14 @@ Character first_character(std::string_view text) {
 /// Characters that change how others are shown, or are not seen at all.
 bool is_deceptive(std::uint32_t code) {
   return code == 0xAD || code == 0x61C || code == 0x180E || (code >= 0x200B && code <= 0x200F) ||
-         (code >= 0x2028 && code <= 0x202E) || (code >= 0x2060 && code <= 0x206F) || code == 0xFEFF ||
-         (code >= 0xFFF9 && code <= 0xFFFB) || code >= 0xE0000;
+         (code >= 0x2028 && code <= 0x202E) || (code >= 0x2060 && code <= 0x206F) ||
+         code == 0xFEFF || (code >= 0xFFF9 && code <= 0xFFFB) || code >= 0xE0000;
 }
 
 /// Negative for a character that is not printable.
 int columns_of(std::uint32_t code) {
-  // wcwidth knows ASCII alone until the process has a UTF-8 locale; numbers stay as in the C locale.
+  // wcwidth knows ASCII alone until the process has a UTF-8 locale; numbers stay as in the C
+  // locale.
   static const bool has_locale = std::setlocale(LC_CTYPE, "C.UTF-8") != nullptr;
   if (!has_locale) return code >= 0x7F && code < 0xA0 ? -1 : 1;
   return wcwidth(static_cast<wchar_t>(code));
@@ -129,7 +130,8 @@ bool is_output_terminal() { return isatty(STDOUT_FILENO) == 1; }
 
 std::size_t output_width() {
   winsize size{};
-  if (is_output_terminal() && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  if (is_output_terminal() && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    return size.ws_col;
   return std::numeric_limits<std::size_t>::max();
 }
 

@@ -1,6 +1,7 @@
 // What may be shown on a terminal, how wide it is, and in which colour.
 //
-// Names and values come from whoever wrote the store: nothing of them reaches a terminal before `printable` has seen it.
+// Names and values come from whoever wrote the store: nothing of them reaches a terminal before
+// `printable` has seen it.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +10,9 @@
 
 namespace cairn::tools {
 
-/// The text with every byte or character that could steer or deceive a terminal written as an escape: control characters and
-/// bytes that are not UTF-8 as \xNN; direction marks, zero-width and unassigned characters as \u{NNNN}.
+/// The text with every byte or character that could steer or deceive a terminal written as an
+/// escape: control characters and bytes that are not UTF-8 as \xNN; direction marks, zero-width and
+/// unassigned characters as \u{NNNN}.
 std::string printable(std::string_view text);
 /// The text with bytes that are not UTF-8 as \xNN, and nothing else changed.
 std::string valid_utf8(std::string_view text);
@@ -25,7 +27,8 @@ std::size_t output_width();
 bool is_output_terminal();
 
 enum class Style { kTitle, kGood, kBad };
-/// The text in colour or bold where standard output is a terminal that wants it (NO_COLOR and TERM=dumb do not).
+/// The text in colour or bold where standard output is a terminal that wants it (NO_COLOR and
+/// TERM=dumb do not).
 std::string styled(Style style, std::string_view text);
 
 /// Writes to standard output. Errors: std::system_error when it cannot take more.

@@ -21,7 +21,8 @@ std::string time_text(std::int64_t us_since_1970, Precision precision = Precisio
 std::string age_text(std::int64_t us_since_1970);
 /// "[64, 128]"; "[]" for a tensor of no dimensions.
 std::string shape_text(const std::vector<std::int64_t>& sizes);
-/// A value on one line, printable. Short: floating-point numbers to six digits, strings without quotes.
+/// A value on one line, printable. Short: floating-point numbers to six digits, strings without
+/// quotes.
 enum class Detail { kShort, kFull };
 std::string value_text(const Value& value, Detail detail);
 

@@ -1,0 +1,219 @@
+// Opening reads CAIRN before RocksDB is touched; the first record of every store is its header, written before any segment is
+// ingested: RocksDB 7.8 loses files ingested into a database without a sequence number (facebook/rocksdb#13155).
+#include "storage/database.h"
+
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include <rocksdb/db.h>
+#include <rocksdb/env.h>
+#include <rocksdb/file_system.h>
+#include <rocksdb/write_batch.h>
+
+#include "format/fail.h"
+#include "format/keys.h"
+#include "storage/families.h"
+#include "storage/recovery.h"
+#include "storage/status.h"
+#include "storage/store_directory.h"
+
+namespace cairn::storage {
+
+namespace {
+
+constexpr std::size_t kRowCacheBytes = std::size_t{32} << 20;
+/// A reader may find a file of the manifest deleted by the writer's compaction (facebook/rocksdb#14125).
+constexpr int kReadOnlyAttempts = 4;
+
+std::unique_ptr<Handles> open_rocksdb(rocksdb::Env* env, const std::filesystem::path& directory, OpenMode mode,
+                                      bool create) {
+  rocksdb::DBOptions options = database_options(env);
+  options.create_if_missing = create;
+  options.create_missing_column_families = create;
+  const auto families = family_descriptors(rocksdb::NewLRUCache(kRowCacheBytes));
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  const auto open = [&](auto* db) {
+    return mode == OpenMode::kReadOnly
+               ? rocksdb::DB::OpenForReadOnly(options, directory.string(), families, &handles, db)
+               : rocksdb::DB::Open(options, directory.string(), families, &handles, db);
+  };
+  const std::string what = fmt::format("cannot open '{}'", directory.string());
+#if ROCKSDB_MAJOR > 9 || (ROCKSDB_MAJOR == 9 && ROCKSDB_MINOR >= 11)
+  std::unique_ptr<rocksdb::DB> db;
+  check(open(&db), what);
+  return std::make_unique<Handles>(db.release(), std::move(handles));
+#else
+  rocksdb::DB* db = nullptr;
+  check(open(&db), what);
+  return std::make_unique<Handles>(db, std::move(handles));
+#endif
+}
+
+std::unique_ptr<Handles> open_read_only(rocksdb::Env* env, const std::filesystem::path& directory) {
+  for (int attempt = 1;; ++attempt) {
+    try {
+      return open_rocksdb(env, directory, OpenMode::kReadOnly, /*create=*/false);
+    } catch (const Error& error) {
+      if (attempt == kReadOnlyAttempts) throw;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20 * attempt));
+    }
+  }
+}
+
+format::StoreHeader read_header(const Handles& handles) {
+  std::string bytes;
+  const rocksdb::Status status =
+      handles.db().Get(rocksdb::ReadOptions(), handles.family(Family::kDefault), std::string(format::kHeaderKey), &bytes);
+  if (status.IsNotFound()) fail(ErrorCode::kCorruption, "the store's header row is missing");
+  check(status, "cannot read the store's header row");
+  return format::decode_header(bytes);
+}
+
+void put_header(rocksdb::WriteBatch& batch, const Handles& handles, const format::StoreHeader& header) {
+  check(batch.Put(handles.family(Family::kDefault), std::string(format::kHeaderKey), format::encode(header)),
+        "cannot put the header row");
+}
+
+std::string draw_id() {
+  std::random_device random;
+  std::string id;
+  for (int i = 0; i < 4; ++i) id += fmt::format("{:08x}", random());
+  return id;
+}
+
+void check_chunk_size(std::uint32_t size) {
+  if (size < format::kMinChunkSize || size > format::kMaxChunkSize || size % format::kMinChunkSize != 0) {
+    fail(ErrorCode::kInvalidArgument, "chunk size {} is not a multiple of {} from {} to {}", size, format::kMinChunkSize,
+         format::kMinChunkSize, format::kMaxChunkSize);
+  }
+}
+
+}  // namespace
+
+Database::Database(std::filesystem::path path, DatabaseOptions options)
+    : path_(std::move(path)), options_(std::move(options)) {
+  if (!options_.file_system) options_.file_system = rocksdb::FileSystem::Default();
+  env_ = rocksdb::NewCompositeEnv(options_.file_system);
+}
+
+Database::~Database() = default;
+
+std::unique_ptr<Database> Database::open(const std::filesystem::path& path, DatabaseOptions options) {
+  check_chunk_size(options.chunk_size);
+  std::unique_ptr<Database> database(new Database(path.lexically_normal(), std::move(options)));
+  rocksdb::FileSystem& files = database->file_system();
+  std::optional<format::StoreFile> file = read_store_file(files, database->path_);
+  if (database->is_read_only()) {
+    if (!file) fail(ErrorCode::kNotFound, "there is no store at '{}'", path.string());
+    if (!file->is_ready) fail(ErrorCode::kNotFound, "the store at '{}' was never finished: it holds nothing", path.string());
+  } else {
+    create_directories(files, database->path_);
+    database->lock_ = std::make_unique<DirectoryLock>(database->options_.file_system, database->path_);
+    file = read_store_file(files, database->path_);  // another writer may have been at it before the lock was had
+    if (!file || !file->is_ready) {
+      database->create();
+      file = read_store_file(files, database->path_);
+    }
+  }
+  if (!file) fail(ErrorCode::kIo, "'{}': the store went away while it was opened", path.string());
+  database->id_ = file->id;
+  database->open_existing();
+  return database;
+}
+
+void Database::create() {
+  rocksdb::FileSystem& files = file_system();
+  format::StoreFile file{format::kFormatVersion, format::kMinReaderVersion, draw_id(), /*is_ready=*/false};
+  write_store_file(files, path_, file);
+  create_directories(files, staging_path());
+  create_directories(files, path_ / "db");
+  delete_files_in(files, staging_path());
+  delete_files_in(files, path_ / "db");  // of a creation that was cut short; nothing was ever committed
+  {
+    const auto handles = open_rocksdb(env_.get(), path_ / "db", OpenMode::kReadWrite, /*create=*/true);
+    format::StoreHeader header;
+    header.chunk_size = options_.chunk_size;
+    rocksdb::WriteBatch batch;
+    put_header(batch, *handles, header);
+    rocksdb::WriteOptions write;
+    write.sync = true;
+    check(handles->db().Write(write, &batch), "cannot write the header row of a new store");
+  }
+  file.is_ready = true;
+  write_store_file(files, path_, file);
+}
+
+void Database::open_existing() {
+  rocksdb::FileSystem& files = file_system();
+  const std::filesystem::path directory = path_ / "db";
+  if (!files.FileExists((directory / "CURRENT").string(), rocksdb::IOOptions(), nullptr).ok()) {
+    fail(ErrorCode::kCorruption, "store '{}' has lost its database: '{}' is missing", path_.string(),
+         (directory / "CURRENT").string());
+  }
+  opened_.push_back(is_read_only() ? open_read_only(env_.get(), directory)
+                                   : open_rocksdb(env_.get(), directory, OpenMode::kReadWrite, /*create=*/false));
+  handles_.store(opened_.back().get(), std::memory_order_release);
+  header_ = read_header(handles());
+  chunk_size_ = header_.chunk_size;
+  if (is_read_only()) return;
+  create_directories(files, staging_path());
+  delete_files_in(files, staging_path());
+  const std::uint64_t dropped = drop_segments_from(handles(), header_.next_segment);
+  if (dropped != 0) {
+    log(Severity::kInfo, fmt::format("dropped {} segment(s) of a checkpoint that was never committed", dropped));
+  }
+}
+
+void Database::catch_up() const {
+  const std::lock_guard<std::mutex> lock(opened_mutex_);
+  opened_.push_back(open_read_only(env_.get(), path_ / "db"));
+  handles_.store(opened_.back().get(), std::memory_order_release);
+}
+
+rocksdb::FileSystem& Database::file_system() const noexcept { return *options_.file_system; }
+
+std::uint64_t Database::free_bytes() const {
+  std::uint64_t bytes = 0;
+  check(options_.file_system->GetFreeSpace(path_.string(), rocksdb::IOOptions(), &bytes, nullptr),
+        fmt::format("cannot tell the free space of '{}'", path_.string()));
+  return bytes;
+}
+
+void Database::log(Severity severity, std::string_view message) const {
+  if (options_.log) options_.log(severity, message);
+}
+
+WriteLock::WriteLock(Database& database) : database_(database) {
+  if (database.is_read_only()) {
+    fail(ErrorCode::kInvalidArgument, "store '{}' was opened read-only", database.path().string());
+  }
+  lock_ = std::unique_lock<std::mutex>(database.write_mutex_);
+  if (!database.failure_.empty()) {
+    fail(ErrorCode::kFailed, "an earlier commit to store '{}' has an unknown outcome, reopen it: {}",
+         database.path().string(), database.failure_);
+  }
+}
+
+format::StoreHeader& WriteLock::header() { return database_.header_; }
+
+std::uint64_t WriteLock::next_version() const noexcept { return database_.header_.next_version; }
+
+std::uint64_t WriteLock::next_segment() const noexcept { return database_.header_.next_segment; }
+
+std::uint64_t WriteLock::take_segment() {
+  if (header().next_segment + 1 >= format::kMaxSegment) fail(ErrorCode::kUnsupported, "segment numbers are used up");
+  return header().next_segment++;
+}
+
+void WriteLock::commit(rocksdb::WriteBatch& batch) {
+  put_header(batch, database_.handles(), header());
+  rocksdb::WriteOptions options;
+  options.sync = true;
+  const rocksdb::Status status = database_.handles().db().Write(options, &batch);
+  if (status.ok()) return;
+  database_.failure_ = status.ToString();
+  check(status, "the outcome of the commit is unknown");
+}
+
+}  // namespace cairn::storage

@@ -1,0 +1,57 @@
+# Checks a tree against the table of layers in src/README.md: cmake -DROOT=<tree> -P check_includes.cmake
+#
+# Also: no source over 400 lines, none with bytes outside ASCII, and torch/torch.h in programs and tests alone.
+cmake_minimum_required(VERSION 3.22)
+set(problems "")
+
+# Public headers that need only the standard library: every layer may include them.
+set(plain "cairn/(error|value|checkpoint_info|progress|version)\\.h")
+set(std "[a-z_0-9]+|sys/[a-z_0-9]+\\.h|(unistd|fcntl|emmintrin)\\.h")
+set(torch "(ATen|c10|torch)/.*")
+set(rocksdb "rocksdb/.*")
+
+# check(<folder> <regex of includes that are allowed>)
+function(check folder allowed)
+  file(GLOB_RECURSE files ${ROOT}/${folder}/*.h ${ROOT}/${folder}/*.cpp)
+  foreach(file IN LISTS files)
+    file(STRINGS ${file} lines REGEX "^ *# *include +[<\"]")
+    foreach(line IN LISTS lines)
+      string(REGEX REPLACE "^ *# *include +[<\"]([^>\"]+)[>\"].*" "\\1" include "${line}")
+      if(NOT include MATCHES "^(${allowed})$" OR include STREQUAL "torch/torch.h")
+        file(RELATIVE_PATH name ${ROOT} ${file})
+        set(problems "${problems}\n${name} includes ${include}")
+      endif()
+    endforeach()
+  endforeach()
+  set(problems "${problems}" PARENT_SCOPE)
+endfunction()
+
+check(include/cairn "${std}|cairn/.*|ATen/core/Tensor\\.h")
+check(src/format "${std}|${plain}|format/.*|fmt/.*|flatbuffers/.*|xxhash\\.h|xxh_x86dispatch\\.h")
+check(src/storage "${std}|${plain}|format/.*|storage/.*|fmt/.*|${rocksdb}")
+check(src/state "${std}|cairn/.*|format/.*|state/.*|fmt/.*|${torch}")
+check(src/query "${std}|cairn/.*|query/.*|fmt/.*|sqlite3\\.h")
+check(src/interop "${std}|cairn/.*|interop/.*|fmt/.*|nlohmann/.*|${torch}")
+
+file(GLOB_RECURSE sources ${ROOT}/include/*.h ${ROOT}/src/*.h ${ROOT}/src/*.cpp ${ROOT}/tools/*.h ${ROOT}/tools/*.cpp
+     ${ROOT}/tests/*.h ${ROOT}/tests/*.cpp)
+foreach(file IN LISTS sources)
+  file(RELATIVE_PATH name ${ROOT} ${file})
+  file(STRINGS ${file} odd REGEX "[^\t -~]")
+  if(odd)
+    set(problems "${problems}\n${name} has characters outside ASCII")
+  endif()
+  file(READ ${file} text)
+  string(REGEX MATCHALL "\n" newlines "${text}")
+  list(LENGTH newlines count)
+  if(count GREATER 400)
+    set(problems "${problems}\n${name} has ${count} lines")
+  endif()
+endforeach()
+
+if(NOT sources)
+  message(FATAL_ERROR "no sources under '${ROOT}'")
+endif()
+if(problems)
+  message(FATAL_ERROR "layers:${problems}")
+endif()
