@@ -48,14 +48,15 @@ void note_absent(const PlanContext& context) {
   for (std::string& name : names) {
     if (context.selection.includes(context.object(), name)) missing.push_back(std::move(name));
   }
-  if (missing.empty() && !names.empty()) return;  // left out by only or except
+  if (missing.empty() && (!names.empty() || !context.selection.is_everything())) return;  // left out by only or except
   if (context.accepts_missing()) {
     for (const std::string& name : missing) context.report.missing.push_back(context.object() + "/" + name);
     return;
   }
   std::vector<std::string> objects;
   for (const SourceObject& object : context.views.source().objects()) objects.push_back(object.name);
-  context.differences.add_absent(fmt::format("{}: the checkpoint has no such object, but {}", printable(context.object()),
+  context.differences.add_absent(fmt::format("{}: the checkpoint has no such object, but {}",
+                                             printable(context.object()),
                                              objects.empty() ? "none" : list_names(objects)));
 }
 
@@ -140,8 +141,8 @@ ApplyReport apply(Source& source, const Targets& targets, const ApplyOptions& op
   // 2. Plan every target.
   std::vector<TargetPlan> plans;
   for (const NamedTarget& target : targets) {
-    plans.push_back(plan_target(
-        {target, views.at(target.name()), views, selection, options, names, report, differences}));
+    plans.push_back(
+        plan_target({target, views.at(target.name()), views, selection, options, names, report, differences}));
   }
   const std::vector<TensorCopy> copies = without_ties(gather(plans, &TargetPlan::copies), source, differences);
 
@@ -184,9 +185,8 @@ namespace cairn {
 
 ApplyReport apply(const Snapshot& snapshot, const Targets& targets, const ApplyOptions& options) {
   const auto is_wanted = [&](std::string_view object) {
-    return !options.rename.empty() || std::any_of(targets.begin(), targets.end(), [&](const NamedTarget& target) {
-      return target.name() == object;
-    });
+    return !options.rename.empty() || std::any_of(targets.begin(), targets.end(),
+                                                  [&](const NamedTarget& target) { return target.name() == object; });
   };
   state::SnapshotSource source(snapshot, is_wanted);
   return state::apply(source, targets, options);

@@ -64,10 +64,11 @@ struct Capturer {
   }
   StateDict operator()(const detail::OptimizerObject& optimizer) const {
     if (state::is_known_optimizer(*optimizer.optimizer)) return state::capture_optimizer(*optimizer.optimizer, names);
-    problems.add(ErrorCode::kUnsupported,
-                 fmt::format("{}: optimizer class {} is none of LibTorch's own; give it to_state_dict and from_state_dict, "
-                             "or use Target::from_functions",
-                             printable(target.name()), target.target().object()->type_name));
+    problems.add(
+        ErrorCode::kUnsupported,
+        fmt::format("{}: optimizer class {} is none of LibTorch's own; give it to_state_dict and from_state_dict, "
+                    "or use Target::from_functions",
+                    printable(target.name()), target.target().object()->type_name));
     return {};
   }
   StateDict operator()(const detail::StateDictObject& state_dict) const { return *state_dict.state_dict; }

@@ -48,8 +48,8 @@ void Differences::add_absent(std::string line) {
 void Differences::raise_if_any() const {
   if (empty()) return;
   const ErrorCode code = absent_count_ == count_ ? ErrorCode::kNotFound : ErrorCode::kMismatch;
-  std::string text = fmt::format("{} {} between checkpoint and targets:", count_,
-                                 count_ == 1 ? "difference" : "differences");
+  std::string text =
+      fmt::format("{} {} between checkpoint and targets:", count_, count_ == 1 ? "difference" : "differences");
   for (std::size_t i = 0; i < lines_.size() && i < kShownLines; ++i) text += "\n  " + lines_[i];
   if (lines_.size() > kShownLines) text += fmt::format("\n  and {} lines more", lines_.size() - kShownLines);
   for (const std::string& hint : hints_) text += "\n  hint: " + hint;

@@ -51,8 +51,8 @@ void plan_entry(const PlanContext& context, const LiveEntry& entry, const Source
     values.emplace_back(entry.name, item.value());
   } else {
     if (std::string problem = writable_problem(entry.tensor); !problem.empty()) {
-      context.differences.add(
-          fmt::format("{}: the {}'s tensor cannot be written to: {}", context.path(entry.name), context.side(), problem));
+      context.differences.add(fmt::format("{}: the {}'s tensor cannot be written to: {}", context.path(entry.name),
+                                          context.side(), problem));
       return;
     }
     if (!context.fits(item, entry.tensor.sizes(), entry.tensor.scalar_type())) return;
@@ -63,10 +63,10 @@ void plan_entry(const PlanContext& context, const LiveEntry& entry, const Source
 
 void refuse_without_match(const PlanContext& context, std::size_t live_count, const std::vector<std::string>& missing,
                           const std::vector<std::string>& unexpected) {
-  context.differences.add(fmt::format("{}: 0 of {} entries of the {} match one of {} in the checkpoint; {}: {}; checkpoint: {}",
-                                      printable(context.object()), live_count, context.side(),
-                                      context.view.items().size(), context.side(), list_names(missing),
-                                      unexpected.empty() ? "none" : list_names(unexpected)));
+  context.differences.add(
+      fmt::format("{}: 0 of {} entries of the {} match one of {} in the checkpoint; {}: {}; checkpoint: {}",
+                  printable(context.object()), live_count, context.side(), context.view.items().size(), context.side(),
+                  list_names(missing), unexpected.empty() ? "none" : list_names(unexpected)));
 }
 
 }  // namespace

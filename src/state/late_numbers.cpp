@@ -48,8 +48,8 @@ bool LateNumbers::read(const PlanContext& context, const SourceView::Item& item,
   }
   const format::TensorLayout& layout = item.layout();
   if (format::numel_of(layout) != 1 || !to_torch(layout.dtype)) {
-    context.differences.add(
-        fmt::format("{}: checkpoint {}, {} needs {}", context.path(item.name), format::describe(layout), side_, wanted));
+    context.differences.add(fmt::format("{}: checkpoint {}, {} needs {}", context.path(item.name),
+                                        format::describe(layout), side_, wanted));
     return false;
   }
   late_.push_back({context.path(item.name), std::string(wanted), empty_tensor(layout), std::move(assign_tensor)});

@@ -18,8 +18,8 @@ struct ModuleEntry {
   bool is_parameter = false;
 };
 
-/// Parameters, then buffers of a module, then those of its children: the order of Python's state_dict(). A tensor that is
-/// registered under several names comes under each of them; an undefined one (no bias, no running mean) not at all.
+/// Parameters, then buffers of a module, then those of its children: the order of Python's state_dict(). A tensor that
+/// is registered under several names comes under each of them; an undefined one (no bias, no running mean) not at all.
 std::vector<ModuleEntry> module_entries(const torch::nn::Module& module);
 
 }  // namespace cairn::state

@@ -18,9 +18,7 @@ Value to_value(double number) { return number; }
 Value to_value(std::int64_t number) { return number; }
 Value to_value(bool flag) { return flag; }
 Value to_value(const std::string& text) { return text; }
-Value to_value(const std::tuple<double, double>& pair) {
-  return ValueList{std::get<0>(pair), std::get<1>(pair)};
-}
+Value to_value(const std::tuple<double, double>& pair) { return ValueList{std::get<0>(pair), std::get<1>(pair)}; }
 /// std::optional, or c10::optional where that is another type.
 template <typename Optional>
 auto to_value(const Optional& optional) -> decltype(optional.has_value(), Value()) {
@@ -92,7 +90,8 @@ StateDict capture_exact(const Optimizer& optimizer, const ParameterNames& names)
     if (state == nullptr) continue;
     const std::string prefix = fmt::format("state.{}.", parameter.number);
     StateWriter writer{state_dict, prefix};
-    const auto& options = static_cast<const typename Fields::Options&>(optimizer.param_groups()[parameter.group].options());
+    const auto& options =
+        static_cast<const typename Fields::Options&>(optimizer.param_groups()[parameter.group].options());
     Fields::visit_state(static_cast<const typename Fields::State&>(*state), options, writer);
   }
   for (std::size_t g = 0; g < live.groups.size(); ++g) {

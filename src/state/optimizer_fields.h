@@ -1,7 +1,8 @@
 // What each of LibTorch's optimizers keeps: its options and the state of a parameter, field by field, under the names
 // that Python's optimizer.state_dict() gives them.
 //
-// Capture and apply walk over the same lists, so a field cannot be written and not read. Heavy: includes the optimizers.
+// Capture and apply walk over the same lists, so a field cannot be written and not read. Heavy: includes the
+// optimizers.
 #pragma once
 
 #include <string_view>

@@ -42,9 +42,8 @@ std::string describe_parameter(const at::Tensor& parameter) {
 
 std::string optimizer_class(const torch::optim::Optimizer& optimizer) {
   std::string name;
-  const bool is_known = visit_optimizer(optimizer, [&](const auto& exact) {
-    name = FieldsOf<std::remove_cvref_t<decltype(exact)>>::kName;
-  });
+  const bool is_known = visit_optimizer(
+      optimizer, [&](const auto& exact) { name = FieldsOf<std::remove_cvref_t<decltype(exact)>>::kName; });
   return is_known ? name : c10::demangle(typeid(optimizer).name());
 }
 

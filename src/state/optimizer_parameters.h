@@ -22,8 +22,8 @@ struct LiveParameter {
 };
 
 struct LiveParameters {
-  std::vector<LiveParameter> parameters;           ///< Each once, by number.
-  std::vector<std::vector<std::int64_t>> groups;   ///< Numbers as listed, repeats included.
+  std::vector<LiveParameter> parameters;          ///< Each once, by number.
+  std::vector<std::vector<std::int64_t>> groups;  ///< Numbers as listed, repeats included.
 };
 
 /// A parameter has the place of its first mention over all groups; later mentions leave their number unused.

@@ -33,8 +33,8 @@ struct NewContent {
 
   explicit NewContent(const PlanContext& context) : numbers(context) {}
 
-  std::vector<std::unique_ptr<typename Fields::Options>> options;                       // by group
-  std::vector<std::pair<at::Tensor, std::unique_ptr<typename Fields::State>>> states;   // by parameter
+  std::vector<std::unique_ptr<typename Fields::Options>> options;                      // by group
+  std::vector<std::pair<at::Tensor, std::unique_ptr<typename Fields::State>>> states;  // by parameter
   LateNumbers numbers;
 };
 
@@ -55,7 +55,8 @@ bool read_options(const PlanContext& context, const Optimizer& optimizer, Optimi
       return false;
     }
     Options& options = *content.options.emplace_back(std::make_unique<Options>(*live));
-    OptionReader reader(context, record.groups[group], content.numbers, fmt::format("param_groups.{}.", group), missing);
+    OptionReader reader(context, record.groups[group], content.numbers, fmt::format("param_groups.{}.", group),
+                        missing);
     FieldsOf<Optimizer>::visit_options(options, reader);
     is_sound = is_sound && reader.is_sound();
   }
@@ -100,9 +101,10 @@ void read_states(const PlanContext& context, const Optimizer& optimizer, Optimiz
   std::vector<ParameterPair> pairs = pair_parameters(context, record, live);
   if constexpr (has_one_state_v<Optimizer>) {
     if (!is_same_order(pairs)) {
-      context.differences.add(fmt::format("{}: the parameters come in another order than in the checkpoint, and {} keeps "
-                                          "one state for all of them in order",
-                                          printable(context.object()), FieldsOf<Optimizer>::kName));
+      context.differences.add(
+          fmt::format("{}: the parameters come in another order than in the checkpoint, and {} keeps "
+                      "one state for all of them in order",
+                      printable(context.object()), FieldsOf<Optimizer>::kName));
       return;
     }
     pairs.resize(std::min<std::size_t>(pairs.size(), 1));

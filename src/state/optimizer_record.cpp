@@ -112,7 +112,8 @@ class RecordReader {
                      const std::string& prefix) {
     const auto [place, is_first] = groups_of_.emplace(number, group);
     if (!is_first) {
-      if (place->second != group) complain(prefix + "params", fmt::format("holds parameter {} of another group", number));
+      if (place->second != group)
+        complain(prefix + "params", fmt::format("holds parameter {} of another group", number));
       return;
     }
     RecordedParameter& parameter = record_.parameters.emplace_back();

@@ -1,5 +1,5 @@
-// What a source recorded of an optimizer: the flattened entries (optimizer_capture.h), sorted back into groups, parameters
-// and state. Python's own state dicts read the same.
+// What a source recorded of an optimizer: the flattened entries (optimizer_capture.h), sorted back into groups,
+// parameters and state. Python's own state dicts read the same.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,10 @@ struct RecordedParameter {
 };
 
 struct OptimizerRecord {
-  std::vector<RecordedParameter> parameters;          ///< Each once, by group, in the group's order.
-  std::vector<RecordedFields> groups;                 ///< Options; the lists of parameters are taken out.
-  std::map<std::int64_t, RecordedFields> states;      ///< By parameter number.
-  std::vector<std::string> unknown;                   ///< Entry names that are none of these.
+  std::vector<RecordedParameter> parameters;      ///< Each once, by group, in the group's order.
+  std::vector<RecordedFields> groups;             ///< Options; the lists of parameters are taken out.
+  std::map<std::int64_t, RecordedFields> states;  ///< By parameter number.
+  std::vector<std::string> unknown;               ///< Entry names that are none of these.
 };
 
 /// Adds what is malformed to the differences, and is empty then.

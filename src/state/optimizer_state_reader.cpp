@@ -69,7 +69,8 @@ at::ScalarType StateReader::wanted_type(const SourceView::Item& item) const {
   const auto stored = to_torch(item.layout().dtype);
   if (!stored) return live;
   if (!owner_.shape) return owner_.is_elementwise ? live : *stored;
-  // State of the parameter's own dtype follows the parameter through a cast; any other dtype was the optimizer's choice.
+  // State of the parameter's own dtype follows the parameter through a cast; any other dtype was the optimizer's
+  // choice.
   const bool is_parameters = owner_.shape->substr(0, owner_.shape->find(' ')) == format::name_of(item.layout().dtype);
   return is_parameters ? live : *stored;
 }

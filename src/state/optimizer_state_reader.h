@@ -18,18 +18,18 @@ namespace cairn::state {
 
 /// The parameter whose state is read.
 struct StateOwner {
-  std::string prefix;                 ///< "state.3."
-  std::optional<std::string> name;    ///< Recorded name of the parameter.
-  std::optional<std::string> shape;   ///< Recorded dtype and shape.
-  at::Tensor parameter;               ///< The live one.
-  std::vector<std::int64_t> sizes;    ///< What Extent::kParameter stands for.
-  bool is_elementwise = true;         ///< State tensors are laid out as the parameter.
+  std::string prefix;                ///< "state.3."
+  std::optional<std::string> name;   ///< Recorded name of the parameter.
+  std::optional<std::string> shape;  ///< Recorded dtype and shape.
+  at::Tensor parameter;              ///< The live one.
+  std::vector<std::int64_t> sizes;   ///< What Extent::kParameter stands for.
+  bool is_elementwise = true;        ///< State tensors are laid out as the parameter.
 };
 
 class StateReader {
  public:
-  /// Takes the fields it reads out of `fields`. A tensor that the visited state holds already is written to where it fits;
-  /// the copies go into `copies`.
+  /// Takes the fields it reads out of `fields`. A tensor that the visited state holds already is written to where it
+  /// fits; the copies go into `copies`.
   StateReader(const PlanContext& context, RecordedFields& fields, LateNumbers& numbers, std::vector<TensorCopy>& copies,
               StateOwner owner);
 

@@ -81,8 +81,9 @@ class Pairing {
     const RecordedParameter& from = record_.parameters[recorded];
     const LiveParameter& to = live_.parameters[live];
     if (from.group != to.group) {
-      context_.differences.add(fmt::format("{}: parameter {} is in param group {} of the checkpoint, {} of the optimizer",
-                                           printable(context_.object()), recorded_name(recorded), from.group, to.group));
+      context_.differences.add(
+          fmt::format("{}: parameter {} is in param group {} of the checkpoint, {} of the optimizer",
+                      printable(context_.object()), recorded_name(recorded), from.group, to.group));
     }
     const std::string shape = describe_parameter(to.tensor);
     if (!from.shape || *from.shape == shape) return;
@@ -110,7 +111,8 @@ class Pairing {
 
   std::string recorded_name(std::size_t i) const {
     const RecordedParameter& parameter = record_.parameters[i];
-    std::string text = parameter.name ? fmt::format("'{}'", printable(*parameter.name)) : fmt::format("#{}", parameter.number);
+    std::string text =
+        parameter.name ? fmt::format("'{}'", printable(*parameter.name)) : fmt::format("#{}", parameter.number);
     return !parameter.name && parameter.shape ? text + " " + printable(*parameter.shape) : text;
   }
 
@@ -125,7 +127,8 @@ class Pairing {
     constexpr std::size_t kShown = 20;
     const std::size_t count = names.size();
     if (count > kShown) names.resize(kShown);
-    return fmt::format("{}{}", fmt::join(names, ", "), count > kShown ? fmt::format(" and {} more", count - kShown) : "");
+    return fmt::format("{}{}", fmt::join(names, ", "),
+                       count > kShown ? fmt::format(" and {} more", count - kShown) : "");
   }
 
   std::string recorded_names(const std::vector<std::size_t>& list) const {
@@ -146,8 +149,8 @@ class Pairing {
                                               [&](const RecordedParameter& each) { return each.group == group; });
     const auto live_count = std::count_if(live_.parameters.begin(), live_.parameters.end(),
                                           [&](const LiveParameter& each) { return each.group == group; });
-    std::string text = fmt::format("{}: param group {}: checkpoint {} parameters, optimizer {}", printable(context_.object()),
-                                   group, recorded_count, live_count);
+    std::string text = fmt::format("{}: param group {}: checkpoint {} parameters, optimizer {}",
+                                   printable(context_.object()), group, recorded_count, live_count);
     const bool names_help = has_names_ || recorded.empty() || live.empty();
     if (!recorded.empty()) {
       text += fmt::format("; {} the checkpoint: {}", names_help ? "only in" : "in", recorded_names(recorded));
@@ -173,9 +176,9 @@ class Pairing {
       }
       live.push_back(fmt::format("[{}]", live_names(list)));
     }
-    context_.differences.add(fmt::format("{}: checkpoint has {} param groups, optimizer {}; checkpoint: {}; optimizer: {}",
-                                         printable(context_.object()), record_.groups.size(), live_.groups.size(),
-                                         join(std::move(recorded)), join(std::move(live))));
+    context_.differences.add(fmt::format(
+        "{}: checkpoint has {} param groups, optimizer {}; checkpoint: {}; optimizer: {}", printable(context_.object()),
+        record_.groups.size(), live_.groups.size(), join(std::move(recorded)), join(std::move(live))));
   }
 
   static constexpr std::size_t kAmbiguous = static_cast<std::size_t>(-1);

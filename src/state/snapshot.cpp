@@ -39,8 +39,6 @@ const StateDict& Snapshot::operator[](std::string_view name) const {
   fail(ErrorCode::kNotFound, "the snapshot has no object '{}'{}", printable(name), format::nearest_names(name, names));
 }
 
-StateDict& Snapshot::operator[](std::string_view name) {
-  return const_cast<StateDict&>(std::as_const(*this)[name]);
-}
+StateDict& Snapshot::operator[](std::string_view name) { return const_cast<StateDict&>(std::as_const(*this)[name]); }
 
 }  // namespace cairn

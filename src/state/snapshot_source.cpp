@@ -17,13 +17,21 @@ namespace {
 
 constexpr std::size_t kPieceBytes = 64 * 1024;
 
+at::Tensor row_major_copy(const TensorBytes& bytes, const at::Tensor& tensor) {
+  format::TensorLayout layout = bytes.layout();
+  layout.strides = format::row_major_strides(layout.sizes);
+  at::Tensor copy = empty_tensor(layout);
+  copy_tensor(tensor, copy);
+  return copy;
+}
+
 bool is_same_bytes(const at::Tensor& left, const at::Tensor& right) {
   const TensorBytes a = TensorBytes::of(left, "");
   const TensorBytes b = TensorBytes::of(right, "");
   if (a.layout().dtype != b.layout().dtype || a.layout().sizes != b.layout().sizes) return false;
   if (a.layout().strides != b.layout().strides) {
     // Order of the bytes differs, content need not.
-    return is_same_bytes(left.contiguous(), right.contiguous());
+    return is_same_bytes(row_major_copy(a, left), row_major_copy(b, right));
   }
   const std::unique_ptr<std::byte[]> left_piece(new std::byte[kPieceBytes]);
   const std::unique_ptr<std::byte[]> right_piece(new std::byte[kPieceBytes]);
@@ -72,7 +80,8 @@ bool SnapshotSource::is_same_content(EntryRef left, EntryRef right) const {
 
 void SnapshotSource::copy(const std::vector<TensorCopy>& copies, const ApplyOptions&, const Progress& progress) {
   const c10::AutoGradMode no_grad(false);
-  // A captured snapshot shares memory with live objects: what a copy would overwrite before another reads it is kept aside.
+  // A captured snapshot shares memory with live objects: what a copy would overwrite before another reads it is kept
+  // aside.
   std::unordered_set<const void*> written;
   std::uint64_t total = 0;
   for (const TensorCopy& copy : copies) {
@@ -83,10 +92,10 @@ void SnapshotSource::copy(const std::vector<TensorCopy>& copies, const ApplyOpti
   sources.reserve(copies.size());
   for (const TensorCopy& copy : copies) {
     const at::Tensor& from = tensor(copy.from);
-    const bool is_itself = storage_of(from) == storage_of(copy.to) && from.storage_offset() == copy.to.storage_offset() &&
-                           from.strides() == copy.to.strides();
+    const bool is_itself = storage_of(from) == storage_of(copy.to) &&
+                           from.storage_offset() == copy.to.storage_offset() && from.strides() == copy.to.strides();
     const bool is_at_risk = storage_of(from) != nullptr && written.count(storage_of(from)) != 0 && !is_itself;
-    sources.push_back(is_at_risk ? from.clone() : from);
+    sources.push_back(is_at_risk ? row_major_copy(TensorBytes::of(from, ""), from) : from);
   }
   std::uint64_t done = 0;
   if (progress) progress(0, total);

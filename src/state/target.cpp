@@ -86,8 +86,8 @@ Target Target::make_user(const std::type_info& type, ToStateDict to, FromStateDi
 
 Target Target::make_sampler(const std::type_info& type, std::function<void(torch::serialize::OutputArchive&)> save,
                             std::function<void(torch::serialize::InputArchive&)> load) {
-  return Target(make_object(ObjectKind::kSampler, sampler_class(type),
-                            detail::SamplerObject{std::move(save), std::move(load)}));
+  return Target(
+      make_object(ObjectKind::kSampler, sampler_class(type), detail::SamplerObject{std::move(save), std::move(load)}));
 }
 
 Target::Target(torch::nn::Module& module)

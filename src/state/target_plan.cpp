@@ -15,8 +15,8 @@ namespace cairn::state {
 
 namespace {
 
-/// Prefix that the checkpoint's names have beyond the target's, when every missing name is among the unexpected with it;
-/// empty otherwise.
+/// Prefix that the checkpoint's names have beyond the target's, when every missing name is among the unexpected with
+/// it; empty otherwise.
 std::string common_prefix(const std::vector<std::string>& shorter, const std::vector<std::string>& longer) {
   const std::unordered_set<std::string_view> names(longer.begin(), longer.end());
   const std::string& first = shorter.front();

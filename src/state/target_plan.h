@@ -1,7 +1,7 @@
 // What an apply is going to do with one target, decided before anything is changed (invariant 6).
 //
-// Planning reads names, shapes, dtypes and plain values of the source, and the live object; it changes neither. What does
-// not fit goes into the differences of the call, what is done into its report.
+// Planning reads names, shapes, dtypes and plain values of the source, and the live object; it changes neither. What
+// does not fit goes into the differences of the call, what is done into its report.
 #pragma once
 
 #include <functional>
@@ -20,11 +20,11 @@ namespace cairn::state {
 
 /// The steps of one target, carried out in this order over all targets together.
 struct TargetPlan {
-  std::vector<TensorCopy> read_ahead;        ///< Into fresh tensors: what cannot be copied in place.
-  std::function<void(Differences&)> check;   ///< Looks at what was read ahead. May be empty, as the rest.
-  std::function<void()> hand_over;           ///< Calls the user's own function, which may throw.
-  std::vector<TensorCopy> copies;            ///< In place.
-  std::function<void()> finish;              ///< Sets values; does not throw but for lack of memory.
+  std::vector<TensorCopy> read_ahead;       ///< Into fresh tensors: what cannot be copied in place.
+  std::function<void(Differences&)> check;  ///< Looks at what was read ahead. May be empty, as the rest.
+  std::function<void()> hand_over;          ///< Calls the user's own function, which may throw.
+  std::vector<TensorCopy> copies;           ///< In place.
+  std::function<void()> finish;             ///< Sets values; does not throw but for lack of memory.
 };
 
 struct PlanContext {
@@ -48,7 +48,8 @@ struct PlanContext {
   void settle(const std::vector<std::string>& missing, const std::vector<std::string>& unexpected) const;
   /// Notes that an entry is applied.
   void count(const SourceView::Item& item) const;
-  /// Checks a tensor entry against what it is to be copied into; false when it differs. A cast that is allowed is noted.
+  /// Checks a tensor entry against what it is to be copied into; false when it differs. A cast that is allowed is
+  /// noted.
   bool fits(const SourceView::Item& item, at::IntArrayRef sizes, at::ScalarType type) const;
 };
 

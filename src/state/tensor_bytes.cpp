@@ -106,8 +106,8 @@ void copy_range(const at::Tensor& ordered, at::ScalarType type, std::uint64_t of
   if (ordered.is_inference()) inference.emplace();
   const std::uint64_t element = c10::elementSize(type);
   std::byte* position = bytes;
-  visit_range(ordered, static_cast<std::int64_t>(offset / element), static_cast<std::int64_t>((offset + size) / element),
-              [&](const at::Tensor& part) {
+  visit_range(ordered, static_cast<std::int64_t>(offset / element),
+              static_cast<std::int64_t>((offset + size) / element), [&](const at::Tensor& part) {
                 const at::Tensor blob = at::from_blob(position, part.sizes(), at::TensorOptions().dtype(type));
                 if (direction == Direction::kIntoTensor) {
                   part.copy_(blob);
@@ -245,9 +245,8 @@ std::string writable_problem(const at::Tensor& tensor) {
   if (tensor.is_non_overlapping_and_dense() || tensor.numel() <= 1) return {};
   std::vector<std::int64_t> order(static_cast<std::size_t>(tensor.dim()));
   std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](std::int64_t left, std::int64_t right) {
-    return tensor.stride(left) < tensor.stride(right);
-  });
+  std::sort(order.begin(), order.end(),
+            [&](std::int64_t left, std::int64_t right) { return tensor.stride(left) < tensor.stride(right); });
   // Elements lie apart when every dimension steps over all that the smaller steps reach.
   std::int64_t reach = 0;
   for (const std::int64_t i : order) {

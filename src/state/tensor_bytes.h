@@ -1,7 +1,8 @@
 // A tensor seen as the bytes a store keeps of it, in both directions.
 //
-// A tensor that is dense in memory in some order of its dimensions is taken in that order, without a copy; anything else
-// (gaps, expanded, on another device, lazily conjugated or negated) is taken row-major, piece by piece through `read`.
+// A tensor that is dense in memory in some order of its dimensions is taken in that order, without a copy; anything
+// else (gaps, expanded, on another device, lazily conjugated or negated) is taken row-major, piece by piece through
+// `read`.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +25,8 @@ class TensorBytes {
   /// meta device, or of a dtype the format lacks.
   static TensorBytes of(const at::Tensor& tensor, std::string_view owner);
 
-  /// View of a tensor that is to receive bytes stored in the order of `stored`, whatever its own memory order, device and
-  /// (when a cast was allowed) dtype are. Requires: sizes equal, and writable_problem(tensor) empty.
+  /// View of a tensor that is to receive bytes stored in the order of `stored`, whatever its own memory order, device
+  /// and (when a cast was allowed) dtype are. Requires: sizes equal, and writable_problem(tensor) empty.
   static TensorBytes in_order(const at::Tensor& tensor, const format::TensorLayout& stored);
 
   const format::TensorLayout& layout() const noexcept { return layout_; }
@@ -33,8 +34,8 @@ class TensorBytes {
   /// All bytes in stored order when they lie so in CPU memory; null otherwise (and for zero bytes).
   std::byte* data() const noexcept { return data_; }
 
-  /// Copies bytes [offset, offset + size) out of, or into, the tensor. offset and size are multiples of the element size.
-  /// Cost: bounded extra memory (the piece), any thread.
+  /// Copies bytes [offset, offset + size) out of, or into, the tensor. offset and size are multiples of the element
+  /// size. Cost: bounded extra memory (the piece), any thread.
   void read(std::uint64_t offset, std::span<std::byte> out) const;
   void write(std::uint64_t offset, std::span<const std::byte> bytes) const;
 
@@ -51,8 +52,8 @@ class TensorBytes {
 /// Fresh CPU tensor of a stored layout, same strides. Errors: kUnsupported for a dtype the linked LibTorch lacks.
 at::Tensor empty_tensor(const format::TensorLayout& layout);
 
-/// Copies all elements under no-grad, bit by bit where the dtypes are equal, inference tensors included. Requires: sizes
-/// equal, and writable_problem(to) empty.
+/// Copies all elements under no-grad, bit by bit where the dtypes are equal, inference tensors included. Requires:
+/// sizes equal, and writable_problem(to) empty.
 void copy_tensor(const at::Tensor& from, const at::Tensor& to);
 
 /// Why a tensor cannot be stored ("sparse_coo tensors are not supported") or written to ("elements overlap in memory");

@@ -12,7 +12,8 @@ bool is_same_class(const PlanContext& context) {
   const detail::TargetObject& target = *context.target.target().object();
   if (context.view.objects().size() > 1) {
     context.differences.add(fmt::format("{}: rename puts {} objects of the checkpoint into one {}",
-                                        printable(context.object()), context.view.objects().size(), to_string(target.kind)));
+                                        printable(context.object()), context.view.objects().size(),
+                                        to_string(target.kind)));
     return false;
   }
   const SourceObject& source = *context.view.objects().front();

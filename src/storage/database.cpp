@@ -2,18 +2,23 @@
 // ingested: RocksDB 7.8 loses files ingested into a database without a sequence number (facebook/rocksdb#13155).
 #include "storage/database.h"
 
+#include <algorithm>
 #include <chrono>
 #include <random>
+#include <set>
+#include <system_error>
 #include <thread>
 
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
 #include <rocksdb/file_system.h>
+#include <rocksdb/version.h>
 #include <rocksdb/write_batch.h>
 
 #include "format/fail.h"
 #include "format/keys.h"
 #include "storage/families.h"
+#include "storage/free_space.h"
 #include "storage/recovery.h"
 #include "storage/status.h"
 #include "storage/store_directory.h"
@@ -22,9 +27,14 @@ namespace cairn::storage {
 
 namespace {
 
+// Closing a read-only handle of these deletes the writer's live files (facebook/rocksdb#14881).
+static_assert(!(ROCKSDB_MAJOR == 11 && ROCKSDB_MINOR >= 1 && ROCKSDB_MINOR < 6), "RocksDB 11.1 to 11.5 cannot be used");
+
 constexpr std::size_t kRowCacheBytes = std::size_t{32} << 20;
 /// A reader may find a file of the manifest deleted by the writer's compaction (facebook/rocksdb#14125).
-constexpr int kReadOnlyAttempts = 4;
+constexpr int kReadOnlyAttempts = 5;
+/// What opening writes beside the tables it makes of the log: manifest, options, the next log.
+constexpr std::uint64_t kOpeningBytes = std::uint64_t{2} << 20;
 
 std::unique_ptr<Handles> open_rocksdb(rocksdb::Env* env, const std::filesystem::path& directory, OpenMode mode,
                                       bool create) {
@@ -50,14 +60,30 @@ std::unique_ptr<Handles> open_rocksdb(rocksdb::Env* env, const std::filesystem::
 #endif
 }
 
-std::unique_ptr<Handles> open_read_only(rocksdb::Env* env, const std::filesystem::path& directory) {
+/// Names of the logs in the database's directory.
+std::set<std::string> logs_in(rocksdb::FileSystem& files, const std::filesystem::path& directory) {
+  std::set<std::string> logs;
+  for (std::string& name : files_in(files, directory)) {
+    if (name.ends_with(".log")) logs.insert(std::move(name));
+  }
+  return logs;
+}
+
+/// Opens beside a writer or not. RocksDB reads its manifest, then its logs; a writer that flushes a log in between, and
+/// deletes it, would make commits that are in neither vanish from this view. So no log may go while we open.
+std::unique_ptr<Handles> open_read_only(rocksdb::Env* env, rocksdb::FileSystem& files,
+                                        const std::filesystem::path& directory) {
   for (int attempt = 1;; ++attempt) {
     try {
-      return open_rocksdb(env, directory, OpenMode::kReadOnly, /*create=*/false);
-    } catch (const Error& error) {
+      const std::set<std::string> before = logs_in(files, directory);
+      auto handles = open_rocksdb(env, directory, OpenMode::kReadOnly, /*create=*/false);
+      const std::set<std::string> after = logs_in(files, directory);
+      if (std::includes(after.begin(), after.end(), before.begin(), before.end())) return handles;
+      if (attempt == kReadOnlyAttempts) fail(ErrorCode::kIo, "'{}' changes too fast to be read", directory.string());
+    } catch (const Error&) {
       if (attempt == kReadOnlyAttempts) throw;
-      std::this_thread::sleep_for(std::chrono::milliseconds(20 * attempt));
     }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20 * attempt));
   }
 }
 
@@ -70,9 +96,41 @@ format::StoreHeader read_header(const Handles& handles) {
   return format::decode_header(bytes);
 }
 
+/// Bytes of the logs, which opening turns into tables.
+std::uint64_t log_bytes(rocksdb::FileSystem& files, const std::filesystem::path& directory) {
+  std::uint64_t bytes = 0;
+  for (const std::string& name : logs_in(files, directory)) {
+    std::uint64_t size = 0;
+    check(files.GetFileSize((directory / name).string(), rocksdb::IOOptions(), &size, nullptr),
+          fmt::format("cannot look at '{}'", (directory / name).string()));
+    bytes += size;
+  }
+  return bytes;
+}
+
 void put_header(rocksdb::WriteBatch& batch, const Handles& handles, const format::StoreHeader& header) {
   check(batch.Put(handles.family(Family::kDefault), std::string(format::kHeaderKey), format::encode(header)),
         "cannot put the header row");
+}
+
+/// A newer format that this library may read, it may not write.
+void check_writable(std::uint32_t format_version, const std::filesystem::path& path) {
+  if (format_version <= format::kFormatVersion) return;
+  fail(ErrorCode::kUnsupportedVersion,
+       "store '{}' has format {}, this library writes format {}: it can only be opened read-only", path.string(),
+       format_version, format::kFormatVersion);
+}
+
+/// The path as it stays valid when the process changes its directory. Errors: kInvalidArgument.
+std::filesystem::path absolute_path(const std::filesystem::path& path) {
+  if (path.empty()) fail(ErrorCode::kInvalidArgument, "the path of a store is empty");
+  if (path.native().find('\0') != std::string::npos) {
+    fail(ErrorCode::kInvalidArgument, "the path '{}' of a store holds a NUL", printable(path.native()));
+  }
+  std::error_code error;
+  std::filesystem::path result = std::filesystem::absolute(path, error).lexically_normal();
+  if (error) fail(ErrorCode::kIo, "cannot tell where '{}' is: {}", path.string(), error.message());
+  return result.has_filename() ? result : result.parent_path();
 }
 
 std::string draw_id() {
@@ -101,16 +159,21 @@ Database::~Database() = default;
 
 std::unique_ptr<Database> Database::open(const std::filesystem::path& path, DatabaseOptions options) {
   check_chunk_size(options.chunk_size);
-  std::unique_ptr<Database> database(new Database(path.lexically_normal(), std::move(options)));
+  std::unique_ptr<Database> database(new Database(absolute_path(path), std::move(options)));
   rocksdb::FileSystem& files = database->file_system();
   std::optional<format::StoreFile> file = read_store_file(files, database->path_);
   if (database->is_read_only()) {
     if (!file) fail(ErrorCode::kNotFound, "there is no store at '{}'", path.string());
-    if (!file->is_ready) fail(ErrorCode::kNotFound, "the store at '{}' was never finished: it holds nothing", path.string());
+    if (!file->is_ready) {
+      fail(ErrorCode::kNotFound, "the creation of the store at '{}' was cut short: no checkpoint was ever committed",
+           path.string());
+    }
   } else {
+    if (file) check_writable(file->format_version, database->path_);
     create_directories(files, database->path_);
     database->lock_ = std::make_unique<DirectoryLock>(database->options_.file_system, database->path_);
     file = read_store_file(files, database->path_);  // another writer may have been at it before the lock was had
+    if (file) check_writable(file->format_version, database->path_);
     if (!file || !file->is_ready) {
       database->create();
       file = read_store_file(files, database->path_);
@@ -124,6 +187,7 @@ std::unique_ptr<Database> Database::open(const std::filesystem::path& path, Data
 
 void Database::create() {
   rocksdb::FileSystem& files = file_system();
+  require_space(*this, 0, 0, kOpeningBytes, "creating it");
   format::StoreFile file{format::kFormatVersion, format::kMinReaderVersion, draw_id(), /*is_ready=*/false};
   write_store_file(files, path_, file);
   create_directories(files, staging_path());
@@ -151,12 +215,14 @@ void Database::open_existing() {
     fail(ErrorCode::kCorruption, "store '{}' has lost its database: '{}' is missing", path_.string(),
          (directory / "CURRENT").string());
   }
-  opened_.push_back(is_read_only() ? open_read_only(env_.get(), directory)
+  if (!is_read_only()) require_space(*this, 0, log_bytes(files, directory), kOpeningBytes, "opening it");
+  opened_.push_back(is_read_only() ? open_read_only(env_.get(), files, directory)
                                    : open_rocksdb(env_.get(), directory, OpenMode::kReadWrite, /*create=*/false));
   handles_.store(opened_.back().get(), std::memory_order_release);
   header_ = read_header(handles());
   chunk_size_ = header_.chunk_size;
   if (is_read_only()) return;
+  check_writable(header_.format_version, path_);
   create_directories(files, staging_path());
   delete_files_in(files, staging_path());
   const std::uint64_t dropped = drop_segments_from(handles(), header_.next_segment);
@@ -167,7 +233,7 @@ void Database::open_existing() {
 
 void Database::catch_up() const {
   const std::lock_guard<std::mutex> lock(opened_mutex_);
-  opened_.push_back(open_read_only(env_.get(), path_ / "db"));
+  opened_.push_back(open_read_only(env_.get(), file_system(), path_ / "db"));
   handles_.store(opened_.back().get(), std::memory_order_release);
 }
 
@@ -181,7 +247,12 @@ std::uint64_t Database::free_bytes() const {
 }
 
 void Database::log(Severity severity, std::string_view message) const {
-  if (options_.log) options_.log(severity, message);
+  if (!options_.log) return;
+  try {
+    options_.log(severity, message);
+  } catch (...) {
+    // Whoever logs is in the middle of something; a log that fails must not be what breaks it.
+  }
 }
 
 WriteLock::WriteLock(Database& database) : database_(database) {
@@ -193,6 +264,12 @@ WriteLock::WriteLock(Database& database) : database_(database) {
     fail(ErrorCode::kFailed, "an earlier commit to store '{}' has an unknown outcome, reopen it: {}",
          database.path().string(), database.failure_);
   }
+  // After a full disk RocksDB refuses writes until it is told to go on; otherwise this does nothing.
+  const rocksdb::Status status = database.handles().db().Resume();
+  if (status.IsNoSpace()) check(status, "the disk is still full");
+  if (status.ok()) return;
+  fail(ErrorCode::kFailed, "store '{}' takes no writes after an error, reopen it: {}", database.path().string(),
+       status.ToString());
 }
 
 format::StoreHeader& WriteLock::header() { return database_.header_; }

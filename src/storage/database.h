@@ -51,7 +51,8 @@ class Database;
 /// drops what carries them.
 class WriteLock {
  public:
-  /// Errors: kInvalidArgument when read-only; kFailed after a commit of unknown outcome.
+  /// Errors: kInvalidArgument when read-only; kFailed after a commit of unknown outcome, or when RocksDB does not recover
+  /// from an error; kOutOfSpace when an earlier write met a full disk and it still is.
   explicit WriteLock(Database& database);
 
   std::uint64_t take_version() { return header().next_version++; }
@@ -99,6 +100,7 @@ class Database {
 
   /// Free bytes of the file system the store is on. Errors: kIo.
   std::uint64_t free_bytes() const;
+  /// Raises nothing.
   void log(Severity severity, std::string_view message) const;
 
  private:

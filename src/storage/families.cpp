@@ -3,7 +3,6 @@
 
 #include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
-#include <rocksdb/sst_file_manager.h>
 #include <rocksdb/table.h>
 
 namespace cairn::storage {
@@ -121,10 +120,8 @@ rocksdb::DBOptions database_options(rocksdb::Env* env) {
   options.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
   options.max_log_file_size = std::size_t{1} << 20;
   options.keep_log_file_num = 2;
-  // Resumes by itself after a full disk; never deletes a file by truncating it under a reader's mapping.
-  options.sst_file_manager.reset(rocksdb::NewSstFileManager(
-      env, env->GetFileSystem(), /*info_log=*/nullptr, /*trash_dir=*/"", /*rate_bytes_per_sec=*/0,
-      /*delete_existing_trash=*/true, /*status=*/nullptr, /*max_trash_db_ratio=*/0.25, /*bytes_max_delete_chunk=*/0));
+  // No SstFileManager: it would truncate files under a reader's mapping before it deletes them, and its recovery from a full
+  // disk polls every five seconds, while WriteLock resumes at once.
   return options;
 }
 

@@ -11,6 +11,7 @@
 #include "format/keys.h"
 #include "storage/catalog.h"
 #include "storage/families.h"
+#include "storage/free_space.h"
 #include "storage/status.h"
 
 namespace cairn::storage {
@@ -44,6 +45,8 @@ void remove_checkpoint(Database& database, std::uint64_t version) {
     }
     check(row->status(), "cannot read the entries of a state");
   }
+  // A create leaves its whole reserve free: a removal is still possible when creates are refused.
+  require_space(database, 0, batch.GetDataSize(), database.options().space_reserve / 4, "the removal");
   lock.commit(batch);
 }
 

@@ -1,9 +1,14 @@
 // Durable here means: the file is synced, and so is the directory that names it.
 #include "storage/store_directory.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
-#include <array>
+#include <mutex>
+#include <set>
 #include <string_view>
+#include <utility>
 
 #include "format/fail.h"
 #include "storage/lock_holder.h"
@@ -35,6 +40,39 @@ bool exists(rocksdb::FileSystem& files, const fs::path& path) {
   return true;
 }
 
+/// Directories this process has locked, by device and inode: a path can be spelled in several ways, and RocksDB's own table,
+/// which goes by the spelling, would let the lock's file be opened a second time. Closing it would drop the lock.
+class LockedDirectories {
+ public:
+  using Id = std::pair<std::uint64_t, std::uint64_t>;
+
+  static LockedDirectories& instance() {
+    static auto& directories = *new LockedDirectories;  // never destroyed: a store may be closed at the very end
+    return directories;
+  }
+
+  /// Zeroes for what does not exist on the real file system.
+  static Id id_of(const fs::path& directory) {
+    struct stat status {};
+    if (stat(directory.c_str(), &status) != 0) return {};
+    return {static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino)};
+  }
+
+  /// False when it was there already.
+  bool insert(const Id& id) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return id == Id() || ids_.insert(id).second;
+  }
+  void erase(const Id& id) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ids_.erase(id);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<Id> ids_;  // guarded by mutex_
+};
+
 bool is_directory(rocksdb::FileSystem& files, const fs::path& path) {
   bool answer = false;
   check(files.IsDirectory(path.string(), kIo, &answer, nullptr), fmt::format("cannot look at '{}'", path.string()));
@@ -46,7 +84,11 @@ bool is_directory(rocksdb::FileSystem& files, const fs::path& path) {
 std::vector<std::string> files_in(rocksdb::FileSystem& files, const fs::path& directory) {
   std::vector<std::string> names;
   const rocksdb::IOStatus status = files.GetChildren(directory.string(), kIo, &names, nullptr);
-  if (status.IsNotFound() || status.IsPathNotFound()) return {};
+  if (status.IsNotFound() || status.IsPathNotFound()) {
+    // RocksDB says the same of a directory that may not be read.
+    if (!exists(files, directory)) return {};
+    fail(ErrorCode::kIo, "cannot list '{}': {}", directory.string(), status.ToString());
+  }
   check(status, fmt::format("cannot list '{}'", directory.string()));
   std::erase_if(names, [](const std::string& name) { return name == "." || name == ".."; });
   return names;
@@ -102,22 +144,23 @@ void delete_files_in(rocksdb::FileSystem& files, const fs::path& directory) {
 }
 
 DirectoryLock::DirectoryLock(std::shared_ptr<rocksdb::FileSystem> files, const fs::path& directory)
-    : files_(std::move(files)) {
+    : files_(std::move(files)), id_(LockedDirectories::id_of(directory)) {
+  if (!LockedDirectories::instance().insert(id_)) {
+    fail(ErrorCode::kBusy, "store '{}' is open for writing in this process, {}", directory.string(), getpid());
+  }
   const fs::path file = directory / kLockFile;
   const rocksdb::IOStatus status = files_->LockFile(file.string(), kIo, &lock_, nullptr);
   if (status.ok()) return;
-  // The only errors by which a lock that is taken can be told from one that cannot be made are their texts.
-  const std::string text = status.ToString();
-  const bool is_taken = text.find("lock hold by current process") != std::string::npos ||
-                        text.find("While lock file") != std::string::npos;
-  if (!is_taken) check(status, fmt::format("cannot lock '{}'", file.string()));
+  LockedDirectories::instance().erase(id_);
+  if (!is_lock_taken(status)) check(status, fmt::format("cannot lock '{}'", file.string()));
   const std::optional<pid_t> holder = lock_holder(file);
   fail(ErrorCode::kBusy, "store '{}' is open for writing in {}", directory.string(),
        holder ? fmt::format("process {}", *holder) : "another process");
 }
 
 DirectoryLock::~DirectoryLock() {
-  if (lock_ != nullptr) files_->UnlockFile(lock_, kIo, nullptr).PermitUncheckedError();
+  files_->UnlockFile(lock_, kIo, nullptr).PermitUncheckedError();
+  LockedDirectories::instance().erase(id_);
 }
 
 }  // namespace cairn::storage

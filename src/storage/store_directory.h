@@ -8,10 +8,12 @@
 // Everything goes through the file system given, so that tests can cut it short.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <rocksdb/file_system.h>
@@ -35,6 +37,8 @@ std::vector<std::string> files_in(rocksdb::FileSystem& files, const std::filesys
 /// Deletes the files in a directory, not in folders below it.
 void delete_files_in(rocksdb::FileSystem& files, const std::filesystem::path& directory);
 
+/// A store's lock, against other processes and within this one. A second one in the same process is refused before it
+/// touches the lock's file, so the first one's lock survives it (facebook/rocksdb#1780).
 class DirectoryLock {
  public:
   /// Errors: kBusy, with the holder's process id where known; kIo.
@@ -45,6 +49,7 @@ class DirectoryLock {
 
  private:
   std::shared_ptr<rocksdb::FileSystem> files_;
+  std::pair<std::uint64_t, std::uint64_t> id_;  // device and inode of the directory
   rocksdb::FileLock* lock_ = nullptr;
 };
 

@@ -3,21 +3,19 @@
 
 #include <algorithm>
 #include <exception>
-#include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 namespace cairn::storage {
 
 void run_workers(unsigned count, const std::function<void(unsigned worker)>& task) {
-  std::mutex mutex;
-  std::exception_ptr first;
+  std::vector<std::exception_ptr> thrown(std::max(count, 1u));  // each worker's own
   const auto run = [&](unsigned worker) {
     try {
       task(worker);
     } catch (...) {
-      const std::lock_guard<std::mutex> lock(mutex);
-      if (!first) first = std::current_exception();
+      thrown[worker] = std::current_exception();
     }
   };
   std::vector<std::thread> threads;
@@ -31,7 +29,9 @@ void run_workers(unsigned count, const std::function<void(unsigned worker)>& tas
   }
   run(0);
   for (std::thread& thread : threads) thread.join();
-  if (first) std::rethrow_exception(first);
+  for (const std::exception_ptr& exception : thrown) {
+    if (exception) std::rethrow_exception(exception);
+  }
 }
 
 unsigned default_threads() { return std::clamp(std::thread::hardware_concurrency(), 1u, 8u); }

@@ -1,7 +1,6 @@
 // What capture refuses, and that it takes references and changes nothing.
-#include "support/torch_test.h"
-
 #include "state/live_state.h"
+#include "support/torch_test.h"
 
 using namespace cairn;
 using namespace cairn::testing;
@@ -57,7 +56,9 @@ TEST_CASE("everything that cannot be stored is refused at once, by object and en
   TwoLayers model;
   WarmAdam adam(model->parameters());
   StateDict copy = odd;
-  const auto call = [&] { capture({model, {"odd", copy}, {"optimizer", static_cast<torch::optim::Optimizer&>(adam)}}); };
+  const auto call = [&] {
+    capture({model, {"odd", copy}, {"optimizer", static_cast<torch::optim::Optimizer&>(adam)}});
+  };
   CHECK(code_of(call) == ErrorCode::kUnsupported);
   const std::string message = message_of(call);
   CAPTURE(message);
@@ -68,7 +69,7 @@ TEST_CASE("everything that cannot be stored is refused at once, by object and en
   CHECK(contains(message, "odd/slot: the tensor is undefined"));
   CHECK(contains(message, "WarmAdam"));
   CHECK(contains(message, "from_functions"));
-  CHECK_FALSE(contains(message, "fine"));
+  CHECK_FALSE(contains(message, "odd/fine"));
 }
 
 TEST_CASE("an undefined tensor alone is a wrong argument", "[capture][errors]") {
@@ -81,7 +82,8 @@ TEST_CASE("a parameter and a buffer of one name are refused", "[capture][errors]
   CHECK(contains(message_of([&] { capture({{"m", twins}}); }), "m/x"));
 }
 
-TEST_CASE("an optimizer of a class of one's own is refused on apply as well, before anything is changed", "[apply][errors]") {
+TEST_CASE("an optimizer of a class of one's own is refused on apply as well, before anything is changed",
+          "[apply][errors]") {
   TwoLayers model;
   fill(*model, 1);
   torch::optim::Adam adam(model->parameters());
@@ -89,7 +91,8 @@ TEST_CASE("an optimizer of a class of one's own is refused on apply as well, bef
   fill(*model, 50);
   const StateDict before = take({model})["model"];
   WarmAdam warm(model->parameters());
-  CHECK(code_of([&] { apply(snapshot, {{"model", model}, {"optimizer", static_cast<torch::optim::Optimizer&>(warm)}}); }) ==
-        ErrorCode::kUnsupported);
+  CHECK(code_of([&] {
+          apply(snapshot, {{"model", model}, {"optimizer", static_cast<torch::optim::Optimizer&>(warm)}});
+        }) == ErrorCode::kUnsupported);
   CHECK(same_entries(take({model})["model"], before));
 }

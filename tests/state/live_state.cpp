@@ -6,20 +6,23 @@
 
 #include <torch/torch.h>
 
-#include "state/tensor_bytes.h"
-
 namespace cairn::testing {
 
 namespace {
 
+/// Row-major bytes, without the code that is tested. Copies as integers: a bool is any byte here, and not every dtype
+/// has a copy of its own.
 std::vector<std::byte> bytes_of(const at::Tensor& tensor) {
-  at::Tensor plain = tensor.detach();
-  if (plain.is_conj()) plain = plain.resolve_conj();
-  if (plain.is_neg()) plain = plain.resolve_neg();
-  const auto bytes = state::TensorBytes::of(plain, "test");
-  std::vector<std::byte> out(bytes.nbytes());
-  const auto order = plain.is_contiguous() ? plain : plain.contiguous();
-  if (!out.empty()) std::memcpy(out.data(), order.data_ptr(), out.size());
+  const at::Tensor plain = tensor.detach().resolve_conj().resolve_neg();
+  std::vector<std::byte> out(plain.nbytes());
+  if (out.empty()) return out;
+  const at::ScalarType integer = plain.element_size() == 1   ? at::kByte
+                                 : plain.element_size() == 2 ? at::kShort
+                                 : plain.element_size() == 4 ? at::kInt
+                                 : plain.element_size() == 8 ? at::kLong
+                                                             : plain.scalar_type();
+  const at::Tensor order = plain.view(integer).contiguous();
+  std::memcpy(out.data(), order.data_ptr(), out.size());
   return out;
 }
 
@@ -43,7 +46,8 @@ Snapshot deep_copy(const Snapshot& snapshot) {
 Snapshot take(const Targets& targets, Metadata metadata) { return deep_copy(capture(targets, std::move(metadata))); }
 
 bool same_bits(const at::Tensor& left, const at::Tensor& right) {
-  return left.scalar_type() == right.scalar_type() && left.sizes() == right.sizes() && bytes_of(left) == bytes_of(right);
+  return left.scalar_type() == right.scalar_type() && left.sizes() == right.sizes() &&
+         bytes_of(left) == bytes_of(right);
 }
 
 bool same_entries(const StateDict& left, const StateDict& right) {

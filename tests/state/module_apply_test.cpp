@@ -1,7 +1,6 @@
 // Applying modules, state dicts and tensors: names, shapes, dtypes, ties, and what stays unchanged.
-#include "support/torch_test.h"
-
 #include "state/live_state.h"
+#include "support/torch_test.h"
 
 using namespace cairn;
 using namespace cairn::testing;
@@ -33,7 +32,8 @@ StateDict content(torch::nn::Module& module) { return take({{"m", module}})["m"]
 
 }  // namespace
 
-TEST_CASE("a module's entries have LibTorch's names in Python's order; undefined ones are left out", "[capture][names]") {
+TEST_CASE("a module's entries have LibTorch's names in Python's order; undefined ones are left out",
+          "[capture][names]") {
   Nested model;
   CHECK(names_of(capture({{"m", model}})["m"]) ==
         std::vector<std::string>{"scale", "count", "middle.1.weight", "middle.1.bias", "norm.running_mean",
@@ -76,10 +76,11 @@ TEST_CASE("restored batch norm statistics are those that forward uses", "[apply]
 }
 
 TEST_CASE("invariant 6: apply changes nothing until every name, shape and dtype has been checked", "[apply][errors]") {
-  StateDict source{{"a", torch::ones({2})},      {"shape", torch::ones({3, 4})}, {"dtype", torch::ones({2}, torch::kDouble)},
-                   {"kind", Value(3)},           {"extra", torch::ones({1})},    {"z", torch::ones({2})}};
-  StateDict target{{"a", torch::zeros({2})},     {"shape", torch::zeros({5, 4})}, {"dtype", torch::zeros({2}, torch::kBFloat16)},
-                   {"kind", torch::zeros({1})},  {"absent", torch::zeros({1})},   {"z", torch::zeros({2})}};
+  StateDict source{{"a", torch::ones({2})}, {"shape", torch::ones({3, 4})}, {"dtype", torch::ones({2}, torch::kDouble)},
+                   {"kind", Value(3)},      {"extra", torch::ones({1})},    {"z", torch::ones({2})}};
+  StateDict target{
+      {"a", torch::zeros({2})},    {"shape", torch::zeros({5, 4})}, {"dtype", torch::zeros({2}, torch::kBFloat16)},
+      {"kind", torch::zeros({1})}, {"absent", torch::zeros({1})},   {"z", torch::zeros({2})}};
   Snapshot snapshot;
   snapshot.insert("net", source);
   const std::string message = message_of([&] { apply(snapshot, {{"net", target}}); });
@@ -118,14 +119,17 @@ TEST_CASE("shapes are never broadcast, not even by non-strict apply", "[apply][s
 
 TEST_CASE("dtypes are only converted when asked, and the report lists what was", "[apply][dtype]") {
   Snapshot snapshot;
-  snapshot.insert("t", StateDict{{"value", torch::tensor({0.1, 1e-8})}});
+  snapshot.insert("t", StateDict{{"value", torch::tensor({0.1, 1e-8}, torch::kDouble)}});
   at::Tensor target = torch::zeros({2}, torch::kBFloat16);
-  CHECK(contains(message_of([&] { apply(snapshot, {{"t", target}}); }), "t/value: checkpoint float64 {2}, target bfloat16 {2}"));
+  CHECK(contains(message_of([&] {
+                   apply(snapshot, {{"t", target}});
+                 }),
+                 "t/value: checkpoint float64 {2}, target bfloat16 {2}"));
   CHECK(target.equal(torch::zeros({2}, torch::kBFloat16)));
   ApplyOptions options;
   options.cast = true;
   CHECK(apply(snapshot, {{"t", target}}, options).cast == std::vector<std::string>{"t/value"});
-  CHECK(target.equal(torch::tensor({0.1, 1e-8}).to(torch::kBFloat16)));
+  CHECK(target.equal(torch::tensor({0.1, 1e-8}, torch::kDouble).to(torch::kBFloat16)));
   at::Tensor same = torch::zeros({2}, torch::kDouble);
   CHECK(apply(snapshot, {{"t", same}}, options).cast.empty());
   snapshot["t"].set("value", torch::zeros({2}, torch::kComplexFloat));
@@ -199,9 +203,14 @@ TEST_CASE("wrapper prefixes are stripped by a rule, and the error without one te
 
 TEST_CASE("renames respect separators, move whole objects and join them", "[apply][rename]") {
   Snapshot snapshot;
-  snapshot.insert("m", StateDict{{"enc.w", torch::ones({1})}, {"encoder.w", torch::full({1}, 2.)}, {"enc_2.w", torch::full({1}, 3.)}});
+  snapshot.insert(
+      "m",
+      StateDict{{"enc.w", torch::ones({1})}, {"encoder.w", torch::full({1}, 2.)}, {"enc_2.w", torch::full({1}, 3.)}});
   snapshot.insert("tail", StateDict{{"w", torch::full({1}, 4.)}});
-  StateDict target{{"x.w", torch::zeros({1})}, {"encoder.w", torch::zeros({1})}, {"enc_2.w", torch::zeros({1})}, {"end.w", torch::zeros({1})}};
+  StateDict target{{"x.w", torch::zeros({1})},
+                   {"encoder.w", torch::zeros({1})},
+                   {"enc_2.w", torch::zeros({1})},
+                   {"end.w", torch::zeros({1})}};
   ApplyOptions options;
   options.rename = {{"m/enc", "net/x"}, {"m", "net"}, {"tail/", "net/end."}};
   CHECK(apply(snapshot, {{"net", target}}, options).applied_count == 4);
@@ -217,8 +226,12 @@ TEST_CASE("renames respect separators, move whole objects and join them", "[appl
 
 TEST_CASE("only and except choose entries, what they leave out is neither checked nor changed", "[apply][select]") {
   Snapshot snapshot;
-  snapshot.insert("m", StateDict{{"enc.w", torch::ones({1})}, {"enc.b", torch::ones({1})}, {"head.w", torch::ones({7})}});
-  StateDict target{{"enc.w", torch::zeros({1})}, {"enc.b", torch::zeros({1})}, {"head.w", torch::zeros({2})}, {"new.w", torch::zeros({2})}};
+  snapshot.insert("m",
+                  StateDict{{"enc.w", torch::ones({1})}, {"enc.b", torch::ones({1})}, {"head.w", torch::ones({7})}});
+  StateDict target{{"enc.w", torch::zeros({1})},
+                   {"enc.b", torch::zeros({1})},
+                   {"head.w", torch::zeros({2})},
+                   {"new.w", torch::zeros({2})}};
   at::Tensor absent = torch::zeros({1});
   ApplyOptions options;
   options.only = {"m/enc.*"};
@@ -243,14 +256,19 @@ TEST_CASE("an object that is not in the checkpoint is not found, those beside it
   ApplyOptions options;
   options.strict = false;
   at::Tensor other = torch::zeros({1});
-  CHECK(apply(snapshot, {{"model", target}, {"other", other}}, options).missing == std::vector<std::string>{"other/value"});
+  CHECK(apply(snapshot, {{"model", target}, {"other", other}}, options).missing ==
+        std::vector<std::string>{"other/value"});
 }
 
 TEST_CASE("plain values of a state dict are set, with their types", "[apply][state_dict]") {
   Snapshot snapshot;
-  snapshot.insert("s", StateDict{{"scale", Value(256.0)}, {"growth", Value(1999)}, {"last", Value(-1)}, {"flag", Value(true)},
+  snapshot.insert("s", StateDict{{"scale", Value(256.0)},
+                                 {"growth", Value(1999)},
+                                 {"last", Value(-1)},
+                                 {"flag", Value(true)},
                                  {"nested", Value(ValueList{1, 2.5, ValueMap{{"gamma", 0.9}}})}});
-  StateDict target{{"scale", Value(1.0)}, {"growth", Value(0)}, {"last", Value(0)}, {"flag", Value(false)}, {"nested", Value()}};
+  StateDict target{
+      {"scale", Value(1.0)}, {"growth", Value(0)}, {"last", Value(0)}, {"flag", Value(false)}, {"nested", Value()}};
   CHECK(apply(snapshot, {{"s", target}}).applied_count == 5);
   CHECK(same_entries(target, snapshot["s"]));
 }
@@ -281,17 +299,22 @@ TEST_CASE("ties survive: both names keep one tensor, and one of them alone is en
   CHECK(target.head->weight.equal(torch::full({3, 3}, 7.f)));
 
   const std::string message = message_of([&] { apply(snapshot, {{"m", target}}); });
-  CHECK(contains(message, "m/embed.weight and m/head.weight2 are one tensor in the target and differ in the checkpoint"));
+  CHECK(
+      contains(message, "m/embed.weight and m/head.weight2 are one tensor in the target and differ in the checkpoint"));
 }
 
 TEST_CASE("targets of every layout are written in place; expanded ones are refused", "[apply][layout]") {
   const at::Tensor values = torch::randn({4, 6});
-  for (at::Tensor target : {torch::zeros({6, 4}).t(), torch::zeros({8, 12}).slice(0, 0, 8, 2).slice(1, 1, 12, 2), torch::zeros({4, 6})}) {
+  for (at::Tensor target :
+       {torch::zeros({6, 4}).t(), torch::zeros({8, 12}).slice(0, 0, 8, 2).slice(1, 1, 12, 2), torch::zeros({4, 6})}) {
     apply(take({{"t", values}}), {{"t", target}});
     CHECK(target.equal(values));
   }
   const at::Tensor base = torch::zeros({3, 1});
-  CHECK(contains(message_of([&] { apply(take({{"t", torch::ones({3, 4})}}), {{"t", base.expand({3, 4})}}); }), "overlap"));
+  CHECK(contains(message_of([&] {
+                   apply(take({{"t", torch::ones({3, 4})}}), {{"t", base.expand({3, 4})}});
+                 }),
+                 "overlap"));
   CHECK(base.equal(torch::zeros({3, 1})));
   at::Tensor conjugate = torch::conj(torch::zeros({2}, torch::kComplexFloat));
   const at::Tensor complex = torch::complex(torch::randn({2}), torch::randn({2}));

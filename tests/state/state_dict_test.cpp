@@ -1,10 +1,9 @@
 // StateDict, Snapshot, names of targets, globs and prefixes.
-#include "support/torch_test.h"
-
 #include "cairn/snapshot.h"
 #include "cairn/target.h"
 #include "state/live_state.h"
 #include "state/selection.h"
+#include "support/torch_test.h"
 
 using namespace cairn;
 using namespace cairn::testing;
@@ -73,9 +72,10 @@ TEST_CASE("a state dict holds detached handles and remembers who asked for a gra
 TEST_CASE("entry names are any bytes: slashes, NUL, 10,000 letters, names equal but for case", "[state_dict][names]") {
   const std::string nul("a\0b", 3);
   StateDict dict;
-  for (const std::string& name : {std::string(), std::string("a/b"), std::string("a//b"), std::string("../x"), std::string("/abs"),
-                                  nul, std::string(10000, 'n'), std::string("Weight"), std::string("weight"), std::string("a.b_c"),
-                                  std::string("a_b.c"), std::string("a%2Eb"), std::string("\xff\xfe")}) {
+  for (const std::string& name :
+       {std::string(), std::string("a/b"), std::string("a//b"), std::string("../x"), std::string("/abs"), nul,
+        std::string(10000, 'n'), std::string("Weight"), std::string("weight"), std::string("a.b_c"),
+        std::string("a_b.c"), std::string("a%2Eb"), std::string("\xff\xfe")}) {
     dict.insert(name, torch::full({1}, static_cast<double>(dict.size())));
   }
   CHECK(dict.size() == 13);

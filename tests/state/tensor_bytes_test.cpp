@@ -1,12 +1,12 @@
 // Tensors as bytes, of every dtype and layout, in both directions and in pieces.
-#include "support/torch_test.h"
+#include "state/tensor_bytes.h"
 
 #include <thread>
 #include <vector>
 
 #include "state/dtypes.h"
 #include "state/live_state.h"
-#include "state/tensor_bytes.h"
+#include "support/torch_test.h"
 
 using namespace cairn;
 using namespace cairn::testing;
@@ -36,10 +36,11 @@ std::vector<std::byte> read_in_pieces(const TensorBytes& bytes, std::uint64_t el
 at::Tensor round_trip(const at::Tensor& tensor, std::uint64_t piece) {
   const TensorBytes from = TensorBytes::of(tensor, "test");
   at::Tensor to = state::empty_tensor(from.layout());
-  const std::vector<std::byte> bytes = read_in_pieces(from, tensor.element_size(), piece);
+  const std::uint64_t element = c10::elementSize(tensor.scalar_type());
+  const std::vector<std::byte> bytes = read_in_pieces(from, element, piece);
   const TensorBytes into = TensorBytes::in_order(to, from.layout());
-  for (std::uint64_t offset = 0; offset < bytes.size(); offset += piece * tensor.element_size()) {
-    const std::uint64_t size = std::min<std::uint64_t>(piece * tensor.element_size(), bytes.size() - offset);
+  for (std::uint64_t offset = 0; offset < bytes.size(); offset += piece * element) {
+    const std::uint64_t size = std::min<std::uint64_t>(piece * element, bytes.size() - offset);
     into.write(offset, std::span(bytes).subspan(offset, size));
   }
   return to;
@@ -51,15 +52,17 @@ TEST_CASE("every dtype of this LibTorch that the format has comes back bit by bi
   REQUIRE(storable_types().size() >= 13);
   for (const at::ScalarType type : storable_types()) {
     INFO(state::describe(type));
-    for (const at::Tensor& tensor : {random_bytes({2, 3}, type), random_bytes({5, 7}, type).slice(0, 1, 5, 2).slice(1, 0, 7, 3),
-                                     random_bytes({4, 6}, type).t(), random_bytes({3, 1}, type).expand({3, 4})}) {
+    for (const at::Tensor& tensor :
+         {random_bytes({2, 3}, type), random_bytes({5, 7}, type).slice(0, 1, 5, 2).slice(1, 0, 7, 3),
+          random_bytes({4, 6}, type).t(), random_bytes({3, 1}, type).expand({3, 4})}) {
       CHECK(same_bits(round_trip(tensor, 1), tensor));
       CHECK(same_bits(round_trip(tensor, 1000), tensor));
     }
   }
 }
 
-TEST_CASE("names of dtypes are Python's, and those of quantized ones have no number in the format", "[tensor_bytes][dtype]") {
+TEST_CASE("names of dtypes are Python's, and those of quantized ones have no number in the format",
+          "[tensor_bytes][dtype]") {
   CHECK(state::describe(at::kFloat) == "float32");
   CHECK(state::describe(at::kBFloat16) == "bfloat16");
   CHECK(state::describe(at::kComplexDouble) == "complex128");
@@ -71,12 +74,22 @@ TEST_CASE("names of dtypes are Python's, and those of quantized ones have no num
 
 TEST_CASE("tensors of every layout come back with the same values, in pieces of any length", "[tensor_bytes][layout]") {
   const at::Tensor base = torch::randn({6, 5, 7});
-  const std::vector<at::Tensor> tensors = {
-      torch::tensor(3.5), torch::ones({1}), torch::randn({10}), base, base.permute({2, 0, 1}), base.transpose(0, 2),
-      base.slice(0, 1, 4), base.slice(2, 0, 7, 3), base.slice(0, 1, 6, 2).slice(1, 2, 5, 2), base.select(1, 3),
-      torch::randn({5, 5}).diagonal(), torch::ones({3, 1}).expand({3, 4}), torch::ones({1}).expand({2, 3, 4}),
-      torch::randn({2, 3, 4, 5}).contiguous(at::MemoryFormat::ChannelsLast), torch::randn({1, 3, 1, 5}).transpose(1, 3),
-      torch::randn({4, 1, 6}).permute({2, 1, 0})};
+  const std::vector<at::Tensor> tensors = {torch::tensor(3.5),
+                                           torch::ones({1}),
+                                           torch::randn({10}),
+                                           base,
+                                           base.permute({2, 0, 1}),
+                                           base.transpose(0, 2),
+                                           base.slice(0, 1, 4),
+                                           base.slice(2, 0, 7, 3),
+                                           base.slice(0, 1, 6, 2).slice(1, 2, 5, 2),
+                                           base.select(1, 3),
+                                           torch::randn({5, 5}).diagonal(),
+                                           torch::ones({3, 1}).expand({3, 4}),
+                                           torch::ones({1}).expand({2, 3, 4}),
+                                           torch::randn({2, 3, 4, 5}).contiguous(at::MemoryFormat::ChannelsLast),
+                                           torch::randn({1, 3, 1, 5}).transpose(1, 3),
+                                           torch::randn({4, 1, 6}).permute({2, 1, 0})};
   for (const at::Tensor& tensor : tensors) {
     INFO(tensor.sizes() << " strides " << tensor.strides());
     for (const std::uint64_t piece : {1u, 2u, 3u, 7u, 11u, 64u, 100000u}) {
@@ -88,7 +101,8 @@ TEST_CASE("tensors of every layout come back with the same values, in pieces of 
 }
 
 TEST_CASE("tensors without elements have no bytes and keep shape and dtype", "[tensor_bytes][shape]") {
-  for (const at::Tensor& tensor : {torch::empty({0}), torch::empty({3, 0, 2}, torch::kInt8), torch::empty({0, 4}).t()}) {
+  for (const at::Tensor& tensor :
+       {torch::empty({0}), torch::empty({3, 0, 2}, torch::kInt8), torch::empty({0, 4}).t()}) {
     const TensorBytes bytes = TensorBytes::of(tensor, "test");
     CHECK(bytes.nbytes() == 0);
     CHECK(bytes.data() == nullptr);
@@ -114,7 +128,8 @@ TEST_CASE("what is dense in some order is taken where it lies, anything else in 
   CHECK(TensorBytes::of(torch::ones({3, 1}).expand({3, 4}), "test").nbytes() == 48);
 }
 
-TEST_CASE("pending conjugation and negation are resolved on the way out and kept on the way in", "[tensor_bytes][layout]") {
+TEST_CASE("pending conjugation and negation are resolved on the way out and kept on the way in",
+          "[tensor_bytes][layout]") {
   const at::Tensor complex = torch::complex(torch::randn({5, 3}), torch::randn({5, 3}));
   const at::Tensor conjugate = torch::conj(complex);
   REQUIRE(conjugate.is_conj());
@@ -136,8 +151,9 @@ TEST_CASE("bytes go into a tensor of another memory order, and of another dtype"
   const at::Tensor image = torch::randn({2, 3, 4, 5}).contiguous(at::MemoryFormat::ChannelsLast);
   const TensorBytes from = TensorBytes::of(image, "test");
   const std::vector<std::byte> bytes = read_in_pieces(from, 4, 1000);
-  for (at::Tensor target : {torch::zeros({2, 3, 4, 5}), torch::zeros({5, 4, 3, 2}).permute({3, 2, 1, 0}),
-                            torch::zeros({2, 3, 4, 10}).slice(3, 0, 10, 2), torch::zeros({2, 3, 4, 5}, torch::kDouble)}) {
+  for (at::Tensor target :
+       {torch::zeros({2, 3, 4, 5}), torch::zeros({5, 4, 3, 2}).permute({3, 2, 1, 0}),
+        torch::zeros({2, 3, 4, 10}).slice(3, 0, 10, 2), torch::zeros({2, 3, 4, 5}, torch::kDouble)}) {
     const TensorBytes into = TensorBytes::in_order(target, from.layout());
     for (std::uint64_t offset = 0; offset < bytes.size(); offset += 28) {
       into.write(offset, std::span(bytes).subspan(offset, std::min<std::uint64_t>(28, bytes.size() - offset)));
@@ -199,7 +215,8 @@ TEST_CASE("tensors that cannot be stored or written to are known by what they ar
   const at::Tensor sparse = torch::eye(3).to_sparse();
   CHECK(contains(state::storable_problem(sparse), "sparse_coo"));
   CHECK(contains(state::storable_problem(torch::eye(3).to_sparse_csr()), "sparse_csr"));
-  CHECK(contains(state::storable_problem(torch::quantize_per_tensor(torch::ones({2}), 0.1, 2, torch::kQInt8)), "qint8"));
+  CHECK(
+      contains(state::storable_problem(torch::quantize_per_tensor(torch::ones({2}), 0.1, 2, torch::kQInt8)), "qint8"));
   CHECK(contains(state::storable_problem(torch::empty({2}, torch::kMeta)), "meta"));
   CHECK(contains(state::storable_problem(at::Tensor()), "undefined"));
   at::Tensor emptied = torch::ones({8});
@@ -211,8 +228,9 @@ TEST_CASE("tensors that cannot be stored or written to are known by what they ar
 
   CHECK(contains(state::writable_problem(torch::ones({3, 1}).expand({3, 4})), "overlap"));
   CHECK(contains(state::writable_problem(torch::ones({5}).unfold(0, 3, 1)), "overlap"));
-  for (const at::Tensor& tensor : {torch::ones({4, 4}).diagonal(), torch::ones({9}).slice(0, 0, 9, 2), torch::ones({3, 4}).t(),
-                                   torch::ones({1}).expand({1, 1}), torch::tensor(1), torch::empty({0, 3}).expand({2, 0, 3})}) {
+  for (const at::Tensor& tensor :
+       {torch::ones({4, 4}).diagonal(), torch::ones({9}).slice(0, 0, 9, 2), torch::ones({3, 4}).t(),
+        torch::ones({1}).expand({1, 1}), torch::tensor(1), torch::empty({0, 3}).expand({2, 0, 3})}) {
     CHECK(state::writable_problem(tensor).empty());
   }
 }

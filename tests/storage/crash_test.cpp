@@ -30,8 +30,8 @@ TestState second_state() {
   state[0].entries[0].second = bytes_of(77, kBig);
   return state;
 }
-/// More than 1 MiB of new chunks.
-TestState large_state() { return model_of(2, kTensors, kBig); }
+/// New chunks for two workers.
+TestState large_state() { return model_of(2, kTensors, 22 * kSmallChunkSize); }
 TestState small_state() {
   TestState state = second_state();
   state[0].entries[1].second = bytes_of(78, kBig);
@@ -185,7 +185,8 @@ TEST_CASE("a creation of a store that loses power after any change can be begun 
       // A reader is told that there is nothing, and changes nothing.
       storage::DatabaseOptions reading;
       reading.mode = storage::OpenMode::kReadOnly;
-      CHECK(!storage::latest_checkpoint(*storage::Database::open(path, reading)));
+      const auto reader = storage::Database::open(path, reading);
+      CHECK(!storage::latest_checkpoint(*reader));
     } catch (const Error& error) {
       INFO(error.what());
       CHECK(error.code() == ErrorCode::kNotFound);

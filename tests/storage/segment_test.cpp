@@ -36,8 +36,8 @@ std::uint64_t compacted_bytes(const storage::Database& database) {
   return stats.at("compaction.Sum.CompCount") == "0" || stats.at("compaction.Sum.WriteGB") == "0.000000" ? 0 : 1;
 }
 
-/// More than 1 MiB.
-TestState large(std::uint64_t seed) { return model_of(seed, 4, 10 * kSmallChunkSize); }
+/// Enough for two workers.
+TestState large(std::uint64_t seed) { return model_of(seed, 4, 33 * kSmallChunkSize); }
 
 }  // namespace
 
@@ -48,9 +48,11 @@ TEST_CASE("segments go to the last level, without sequence numbers, and are neve
   options.threads = 2;
   std::size_t count = 0;
   for (std::uint64_t round = 1; round <= 6; ++round) {
-    // A reader's view must not make a difference (facebook/rocksdb: a sequence number marks a file for rewriting).
-    const rocksdb::ManagedSnapshot view(&database->handles().db());
-    commit(*database, large(round), options);
+    {
+      // A reader's view must not make a difference: a sequence number would mark a file for rewriting.
+      const rocksdb::ManagedSnapshot view(&database->handles().db());
+      commit(*database, large(round), options);
+    }
     const auto files = segments_of(*database);
     REQUIRE(files.size() > count);
     count = files.size();
@@ -74,7 +76,7 @@ TEST_CASE("a held snapshot and a compaction lose nothing of a new store") {
   // (facebook/rocksdb#13155); every store begins with its header row.
   ScratchDatabase scratch;
   const auto database = scratch.open();
-  const rocksdb::ManagedSnapshot view(&database->handles().db());
+  rocksdb::ManagedSnapshot view(&database->handles().db());
   CHECK(view.snapshot()->GetSequenceNumber() > 0);
   commit(*database, large(1));
   const storage::Handles& handles = database->handles();
@@ -94,8 +96,9 @@ TEST_CASE("segments that no checkpoint was committed with are dropped at the nex
     storage::WriteLock lock(*database);
     storage::SegmentWriter writer(*database, [&] { return lock.take_segment(); });
     const Bytes bytes = bytes_of(5, kSmallChunkSize);
-    CHECK(writer.add(bytes) == format::chunk_id(lock.next_segment() - 1, 0));
-    CHECK(writer.add(bytes) == format::chunk_id(lock.next_segment() - 1, 1));
+    const std::uint64_t segment = lock.next_segment();
+    CHECK(writer.add(bytes) == format::chunk_id(segment, 0));
+    CHECK(writer.add(bytes) == format::chunk_id(segment, 1));
     storage::ingest_segments(*database, writer.finish());
     storage::SegmentWriter unfinished(*database, [&] { return lock.take_segment(); });
     unfinished.add(bytes);

@@ -1,4 +1,5 @@
 // Damage of every kind: what a read says of it, and what verify says.
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -23,9 +24,9 @@ using storage::Family;
 
 namespace {
 
-/// Flips one bit of a file of the database that holds these bytes, at their middle.
-void flip_bit(const fs::path& directory, const Bytes& needle) {
-  const std::string wanted(reinterpret_cast<const char*>(needle.data()), needle.size());
+/// Flips one bit of the file of the database that holds the first of these bytes.
+void flip_bit(const fs::path& directory, const Bytes& bytes) {
+  const std::string wanted(reinterpret_cast<const char*>(bytes.data()), std::min<std::size_t>(bytes.size(), 4096));
   for (const auto& entry : fs::directory_iterator(directory / "db")) {
     std::ostringstream stream;
     stream << std::ifstream(entry.path(), std::ios::binary).rdbuf();

@@ -24,7 +24,7 @@ TEST_CASE("log lists the checkpoints newest first, with scalars of the metadata 
   CHECK(lines[1].find(" 300 ") != std::string::npos);
   CHECK(lines[1].find(" 1.25 ") != std::string::npos);
   CHECK(lines[1].find(" 2.0 MiB") != std::string::npos);
-  CHECK(lines[2].find(" nan ") != std::string::npos);
+  CHECK(lines[2].find(" NaN ") != std::string::npos);
   CHECK(lines[3].find("first") == lines[0].find("note"));
 }
 

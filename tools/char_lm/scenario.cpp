@@ -9,6 +9,7 @@
 #include <fstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <cairn/cairn.h>
@@ -25,11 +26,12 @@
 namespace char_lm {
 
 namespace fs = std::filesystem;
-using cairn::tools::size_text;
+namespace tools = cairn::tools;
+using tools::size_text;
 
 namespace {
 
-constexpr std::int64_t kCheckpoints = 25;
+constexpr std::int64_t kCheckpoints = 25;  // at most, in one run
 constexpr std::size_t kShownDifferences = 10;
 constexpr const char* kTextFile = "text.txt";
 
@@ -44,7 +46,7 @@ struct Plan {
 Plan plan_for(std::int64_t steps) {
   Plan plan;
   plan.steps = steps;
-  plan.checkpoint_every = std::max<std::int64_t>(1, steps / kCheckpoints);
+  plan.checkpoint_every = (steps + kCheckpoints - 1) / kCheckpoints;
   const std::int64_t count = (steps + plan.checkpoint_every - 1) / plan.checkpoint_every;
   const std::int64_t killed = (count + 1) / 2;
   plan.kill_at_step = killed * plan.checkpoint_every;
@@ -79,6 +81,10 @@ void run_to_the_end(const std::vector<std::string>& arguments) {
     throw std::runtime_error("the training process failed: " + to_string(ending));
 }
 
+void print_title(std::string_view title) {
+  fmt::print("\n{}\n", tools::styled(tools::Style::kTitle, title));
+}
+
 std::uint64_t bytes_below(const fs::path& folder) {
   std::uint64_t bytes = 0;
   std::error_code error;
@@ -107,17 +113,14 @@ void check_after_kill(const fs::path& path, const Plan& plan) {
   }
   check_whole(store);
   fmt::print(
-      "   It was killed by the kernel before checkpoint {} was committed. The store holds {} whole "
-      "checkpoints, the\n"
-      "   last of them after step {}; every chunk has been read and checked. Left over in staging: "
-      "{}.\n",
-      newest + 1, newest, latest->metadata().at("step").as_int(),
+      "   It left {} whole checkpoints, the last of them after step {}. Of checkpoint {} there is\n"
+      "   nothing but {} in staging. Every chunk has been read and checked.\n",
+      newest, latest->metadata().at("step").as_int(), newest + 1,
       size_text(bytes_below(path / "staging")));
 }
 
 void run_interrupted(const Plan& plan, const fs::path& store) {
-  fmt::print("{}\n", cairn::tools::styled(cairn::tools::Style::kTitle,
-                                          "1. A run is killed in the middle of a commit"));
+  print_title("1. A run is killed in the middle of a commit");
   std::vector<std::string> arguments = train_arguments(plan, store);
   arguments.insert(arguments.end(), {"--kill-at-step", std::to_string(plan.kill_at_step)});
   const Ending ending = run_self(arguments);
@@ -128,30 +131,29 @@ void run_interrupted(const Plan& plan, const fs::path& store) {
   }
   check_after_kill(store, plan);
 
-  fmt::print("\n{}\n", cairn::tools::styled(cairn::tools::Style::kTitle,
-                                            "2. The same command again: it resumes"));
+  print_title("2. The same command again: it resumes");
   run_to_the_end(train_arguments(plan, store));
 }
 
 void print_checkpoints(const cairn::Store& store, std::uint64_t resumed_from) {
-  using cairn::tools::Align;
-  cairn::tools::Table table({{"VERSION", Align::kRight},
-                             {"STEP", Align::kRight},
-                             {"LOSS", Align::kRight},
-                             {"SIZE", Align::kRight},
-                             {"WRITTEN", Align::kRight},
-                             {"TIME"},
-                             {""}});
+  using tools::Align;
+  tools::Table table({{"VERSION", Align::kRight},
+                      {"STEP", Align::kRight},
+                      {"LOSS", Align::kRight},
+                      {"SIZE", Align::kRight},
+                      {"WRITTEN", Align::kRight},
+                      {"TIME"},
+                      {""}});
   for (const cairn::CheckpointInfo& info : store.list()) {
     table.add_row(
         {fmt::format("{}", info.version), fmt::format("{}", info.metadata.at("step").as_int()),
          fmt::format("{:.4f}", info.metadata.at("loss").as_double()), size_text(info.logical_bytes),
-         size_text(info.written_bytes), cairn::tools::time_text(info.created_at_us),
+         size_text(info.written_bytes), tools::time_text(info.created_at_us),
          info.version == resumed_from       ? "killed during the next"
          : info.version == resumed_from + 1 ? "by the resumed process"
                                             : ""});
   }
-  cairn::tools::write_output(table.text("   "));
+  tools::write_output(table.text("   "));
 }
 
 void print_savings(const cairn::Store& store) {
@@ -163,8 +165,8 @@ void print_savings(const cairn::Store& store) {
     written += info.written_bytes;
   }
   fmt::print(
-      "   {} whole files would be {}. The store wrote {}, {:.0f} % of that: the frozen features\n"
-      "   and whatever else had not changed are there once. On disk it takes {}.\n",
+      "   {} whole files would be {}. The store wrote {}, {:.0f} % of that: what had not\n"
+      "   changed, above all the frozen features, is there once. On disk it takes {}.\n",
       checkpoints.size(), size_text(logical), size_text(written),
       100 * static_cast<double>(written) / static_cast<double>(std::max<std::uint64_t>(1, logical)),
       size_text(bytes_below(store.path())));
@@ -172,27 +174,26 @@ void print_savings(const cairn::Store& store) {
 
 bool print_comparison(const Comparison& comparison, std::int64_t steps) {
   if (!comparison.is_identical()) {
-    fmt::print("{}: {} differences\n",
-               cairn::tools::styled(cairn::tools::Style::kBad, "the runs differ"),
+    fmt::print("{}: {} differences\n", tools::styled(tools::Style::kBad, "the runs differ"),
                comparison.differences.size());
     for (std::size_t i = 0; i < std::min(kShownDifferences, comparison.differences.size()); ++i) {
-      fmt::print("   {}\n", cairn::tools::printable(comparison.differences[i]));
+      fmt::print("   {}\n", tools::printable(comparison.differences[i]));
     }
     return false;
   }
   fmt::print(
-      "   Compared: all {} checkpoints with {} tensors ({}) and {} values, among them weights, "
-      "optimizer\n"
-      "   state, generator, place in the text, and the losses of all {} steps.\n\n{}\n",
+      "   Compared: all {} checkpoints with {} tensors ({}) and {} values,\n"
+      "   among them weights, optimizer state, generator, place in the text and {} losses.\n\n{}\n",
       comparison.checkpoint_count, comparison.tensor_count, size_text(comparison.bytes),
       comparison.value_count, steps,
-      cairn::tools::styled(cairn::tools::Style::kGood, "the resumed run is bit-identical"));
+      tools::styled(tools::Style::kGood, "the resumed run is bit-identical"));
   return true;
 }
 
 /// The losses are compared with everything else; this makes sure that all of them are there.
 void check_losses(const cairn::Store& store, std::int64_t steps) {
-  const at::Tensor losses = store.latest().value().tensor("losses", "tensor");
+  const cairn::StateDict object = store.latest().value().state_dict("losses");
+  const at::Tensor losses = object.begin()->tensor();
   if (losses.numel() != steps || losses.isnan().any().item<bool>()) {
     throw std::runtime_error(
         fmt::format("'{}' does not hold the losses of {} steps", store.path().string(), steps));
@@ -211,28 +212,22 @@ bool play(const ScenarioOptions& options) {
   write_text(folder.path() / kTextFile, text);
 
   fmt::print(
-      "A small language model learns {} of text, character by character: {} steps, a checkpoint "
-      "every\n"
-      "{}. One run is killed while it commits and then resumed; another is left alone. Both must "
-      "end the same.\n\n",
-      size_text(text.size()), plan.steps,
-      plan.checkpoint_every == 1 ? std::string("step")
-                                 : fmt::format("{} steps", plan.checkpoint_every));
+      "A small language model learns {} of text, character by character, in {} steps.\n"
+      "One run is killed while it commits a checkpoint, and then resumed; another is left alone.\n"
+      "Both must end the same.\n",
+      size_text(text.size()), plan.steps);
   run_interrupted(plan, interrupted);
 
-  fmt::print("\n{}\n", cairn::tools::styled(cairn::tools::Style::kTitle,
-                                            "3. The same run, undisturbed, in another store"));
+  print_title("3. The same run, undisturbed, in another store");
   run_to_the_end(train_arguments(plan, uninterrupted));
 
   const cairn::Store resumed = cairn::Store::open_read_only(interrupted);
   const cairn::Store whole = cairn::Store::open_read_only(uninterrupted);
-  fmt::print("\n{}\n", cairn::tools::styled(cairn::tools::Style::kTitle,
-                                            "4. What the killed and resumed run left"));
+  print_title("4. What the killed and resumed run left");
   print_checkpoints(resumed, plan.whole_before_kill);
   print_savings(resumed);
 
-  fmt::print("\n{}\n", cairn::tools::styled(cairn::tools::Style::kTitle,
-                                            "5. The two runs compared, bit for bit"));
+  print_title("5. The two runs compared, bit for bit");
   for (const cairn::Store* store : {&resumed, &whole}) {
     check_whole(*store);
     check_losses(*store, plan.steps);

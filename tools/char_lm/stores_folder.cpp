@@ -32,13 +32,11 @@ StoresFolder::StoresFolder(const fs::path& named, bool keeps_temporary)
     : path_(named), is_kept_(true) {
   if (!named.empty()) {
     if (fs::exists(named) && (!fs::is_directory(named) || !fs::is_empty(named))) {
-      throw std::runtime_error(
-          fmt::format("'{0}' is there already. Give a folder that is empty or absent, or remove "
-                      "it. An earlier run's stores are "
-                      "shown by 'cairn log {0}/interrupted.cairn', and an unfinished one is "
-                      "resumed by 'char_lm train --store "
-                      "{0}/interrupted.cairn' with the same options",
-                      named.string()));
+      throw std::runtime_error(fmt::format(
+          "'{0}' is there already: give a folder that is empty or absent, or remove it. "
+          "'cairn log {0}/interrupted.cairn' shows an earlier run; 'char_lm train --store "
+          "{0}/interrupted.cairn --text {0}/text.txt' with its --steps and --every resumes one",
+          named.string()));
     }
     fs::create_directories(named);
     return;

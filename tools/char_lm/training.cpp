@@ -108,6 +108,11 @@ class Trainer {
     fmt::print("   finished in {:.1f} s, {:.2f} s of it for {}\n", seconds_since(start),
                create_seconds_,
                cairn::tools::count_text(created_count_, "checkpoint", "checkpoints"));
+    if (options_.kill_at_step) {
+      throw std::runtime_error(
+          fmt::format("this process was to end in the commit after step {}, but there was none",
+                      *options_.kill_at_step));
+    }
   }
 
  private:

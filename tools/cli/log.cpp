@@ -4,10 +4,12 @@
 // then what has "loss" in its name, then the others by name. What does not fit is named below the
 // table.
 #include <algorithm>
-#include <map>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -27,7 +29,7 @@ namespace {
 constexpr std::size_t kWidestScalar = 24;
 
 struct LogOptions : Session {
-  std::optional<std::uint64_t> count;
+  std::optional<std::int64_t> count;
 };
 
 bool is_scalar(const Value& value) {
@@ -114,7 +116,9 @@ Exit run(const LogOptions& options) {
   std::vector<CheckpointInfo> checkpoints = options.open().list();
   std::reverse(checkpoints.begin(), checkpoints.end());
   const std::size_t total = checkpoints.size();
-  if (options.count && *options.count < total) checkpoints.resize(*options.count);
+  if (options.count && std::cmp_less(*options.count, total)) {
+    checkpoints.resize(static_cast<std::size_t>(*options.count));
+  }
   if (options.wants_json) {
     Json document = {{"store", valid_utf8(options.path)},
                      {"checkpoint_count", total},
@@ -144,7 +148,7 @@ void add_log(CLI::App& app, Command& chosen) {
   add_session(*command, *options);
   command->add_option("-n,--count", options->count, "Show the newest COUNT only")
       ->type_name("COUNT")
-      ->check(CLI::Range(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()));
+      ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()));
   command->footer(
       "SIZE is that of all tensors, WRITTEN what the checkpoint added to the store. Numbers are "
       "shown to six digits;\n"

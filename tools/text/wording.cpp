@@ -4,6 +4,7 @@
 
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <ctime>
 
 #include <fmt/format.h>
@@ -70,8 +71,10 @@ std::string shape_text(const std::vector<std::int64_t>& sizes) {
 }
 
 std::string value_text(const Value& value, Detail detail) {
-  if (detail == Detail::kShort && value.type() == Value::Type::kDouble)
+  if (detail == Detail::kShort && value.type() == Value::Type::kDouble &&
+      std::isfinite(value.as_double())) {
     return fmt::format("{:.6g}", value.as_double());
+  }
   if (detail == Detail::kShort && value.type() == Value::Type::kString)
     return printable(value.as_string());
   return printable(to_string(value));
