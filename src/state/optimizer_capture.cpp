@@ -80,6 +80,15 @@ void write_parameters(const std::string& prefix, const std::vector<at::Tensor>& 
   state_dict.insert(prefix + "param_shapes", Value(std::move(shapes)));
 }
 
+/// A group can be given options of any class; LibTorch's own casts do not look.
+template <typename Optimizer>
+const typename FieldsOf<Optimizer>::Options& options_of(const Optimizer& optimizer, std::size_t group) {
+  using Options = typename FieldsOf<Optimizer>::Options;
+  if (const auto* options = dynamic_cast<const Options*>(&optimizer.param_groups()[group].options())) return *options;
+  fail(ErrorCode::kUnsupported, "param group {} of an optimizer of class {} has options of another class", group,
+       FieldsOf<Optimizer>::kName);
+}
+
 template <typename Optimizer>
 StateDict capture_exact(const Optimizer& optimizer, const ParameterNames& names) {
   using Fields = FieldsOf<Optimizer>;
@@ -90,16 +99,14 @@ StateDict capture_exact(const Optimizer& optimizer, const ParameterNames& names)
     if (state == nullptr) continue;
     const std::string prefix = fmt::format("state.{}.", parameter.number);
     StateWriter writer{state_dict, prefix};
-    const auto& options =
-        static_cast<const typename Fields::Options&>(optimizer.param_groups()[parameter.group].options());
-    Fields::visit_state(static_cast<const typename Fields::State&>(*state), options, writer);
+    Fields::visit_state(static_cast<const typename Fields::State&>(*state), options_of(optimizer, parameter.group),
+                        writer);
   }
   for (std::size_t g = 0; g < live.groups.size(); ++g) {
-    const auto& group = optimizer.param_groups()[g];
     const std::string prefix = fmt::format("param_groups.{}.", g);
     OptionWriter writer{state_dict, prefix};
-    Fields::visit_options(static_cast<const typename Fields::Options&>(group.options()), writer);
-    write_parameters(prefix, group.params(), live.groups[g], names, state_dict);
+    Fields::visit_options(options_of(optimizer, g), writer);
+    write_parameters(prefix, optimizer.param_groups()[g].params(), live.groups[g], names, state_dict);
   }
   return state_dict;
 }

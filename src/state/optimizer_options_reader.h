@@ -30,13 +30,14 @@ class OptionReader {
   /// std::optional, or c10::optional where that is another type: null is none.
   template <typename Optional>
   auto operator()(std::string_view name, Optional& option) -> decltype(option.has_value(), void()) {
-    if (is_null(name)) {
-      context_.count(*take(name));
-      option = Optional();
-      return;
+    if (fields_.contains(name) && !is_null(name)) {
+      if (!option.has_value()) option = typename Optional::value_type();
+      return (*this)(name, *option);
     }
-    if (!option.has_value()) option = typename Optional::value_type();
-    (*this)(name, *option);
+    const SourceView::Item* item = take(name);
+    if (item == nullptr) return;
+    option = Optional();
+    context_.count(*item);
   }
 
  private:

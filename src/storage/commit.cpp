@@ -4,14 +4,18 @@
 #include <exception>
 #include <optional>
 
+#include <rocksdb/db.h>
 #include <rocksdb/write_batch.h>
 
 #include "format/fail.h"
 #include "storage/catalog.h"
 #include "storage/checkpoint_rows.h"
+#include "storage/families.h"
 #include "storage/free_space.h"
+#include "storage/ingestion_guard.h"
 #include "storage/new_chunks.h"
 #include "storage/recovery.h"
+#include "storage/status.h"
 #include "storage/store_directory.h"
 
 namespace cairn::storage {
@@ -36,7 +40,11 @@ std::vector<format::ObjectRow> known_states(const Database& database, std::uint6
 /// Undoes step 5 after an error: best effort, the next open does the same.
 void drop_uncommitted(Database& database, std::uint64_t first_segment) noexcept {
   try {
-    drop_segments_from(database.handles(), first_segment);
+    const Handles& handles = database.handles();
+    // When it was the manifest that failed, resuming begins a new one; until then the old one may name the new tables.
+    check(handles.db().Resume(), "cannot go on after the error");
+    database.ingestion_guard().delete_kept();
+    drop_segments_from(handles, first_segment);
     delete_files_in(database.file_system(), database.staging_path());
   } catch (const std::exception& error) {
     database.log(Severity::kWarning, fmt::format("left-overs of a failed create stay until the next open: {}", error.what()));

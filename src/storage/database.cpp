@@ -19,6 +19,7 @@
 #include "format/keys.h"
 #include "storage/families.h"
 #include "storage/free_space.h"
+#include "storage/ingestion_guard.h"
 #include "storage/recovery.h"
 #include "storage/status.h"
 #include "storage/store_directory.h"
@@ -152,7 +153,8 @@ void check_chunk_size(std::uint32_t size) {
 Database::Database(std::filesystem::path path, DatabaseOptions options)
     : path_(std::move(path)), options_(std::move(options)) {
   if (!options_.file_system) options_.file_system = rocksdb::FileSystem::Default();
-  env_ = rocksdb::NewCompositeEnv(options_.file_system);
+  ingestion_guard_ = std::make_shared<IngestionGuard>(options_.file_system);
+  env_ = rocksdb::NewCompositeEnv(ingestion_guard_);
 }
 
 Database::~Database() = default;
@@ -171,7 +173,7 @@ std::unique_ptr<Database> Database::open(const std::filesystem::path& path, Data
   } else {
     if (file) check_writable(file->format_version, database->path_);
     create_directories(files, database->path_);
-    database->lock_ = std::make_unique<DirectoryLock>(database->options_.file_system, database->path_);
+    database->lock_ = std::make_unique<DirectoryLock>(database->ingestion_guard_, database->path_);
     file = read_store_file(files, database->path_);  // another writer may have been at it before the lock was had
     if (file) check_writable(file->format_version, database->path_);
     if (!file || !file->is_ready) {
@@ -237,7 +239,7 @@ void Database::catch_up() const {
   handles_.store(opened_.back().get(), std::memory_order_release);
 }
 
-rocksdb::FileSystem& Database::file_system() const noexcept { return *options_.file_system; }
+rocksdb::FileSystem& Database::file_system() const noexcept { return *ingestion_guard_; }
 
 std::uint64_t Database::free_bytes() const {
   std::uint64_t bytes = 0;

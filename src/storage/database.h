@@ -27,6 +27,7 @@ namespace cairn::storage {
 
 class DirectoryLock;  // store_directory.h
 class Handles;  // families.h
+class IngestionGuard;  // ingestion_guard.h
 
 enum class OpenMode { kReadWrite, kReadOnly };
 
@@ -94,6 +95,7 @@ class Database {
   /// The open RocksDB. Valid as long as this; take it once per operation, since catch_up replaces it.
   const Handles& handles() const noexcept { return *handles_.load(std::memory_order_acquire); }
   rocksdb::FileSystem& file_system() const noexcept;
+  IngestionGuard& ingestion_guard() const noexcept { return *ingestion_guard_; }
   /// Opens a read-only database once more, to see what was committed since. What others still read stays open until the
   /// end. Errors: as open.
   void catch_up() const;
@@ -115,6 +117,7 @@ class Database {
   std::string id_;
   std::uint32_t chunk_size_ = 0;
   std::unique_ptr<DirectoryLock> lock_;  // null when read-only
+  std::shared_ptr<IngestionGuard> ingestion_guard_;  // the file system
   std::unique_ptr<rocksdb::Env> env_;
 
   mutable std::mutex opened_mutex_;

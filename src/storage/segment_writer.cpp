@@ -11,6 +11,7 @@
 #include "format/fail.h"
 #include "format/keys.h"
 #include "storage/families.h"
+#include "storage/ingestion_guard.h"
 #include "storage/status.h"
 
 namespace cairn::storage {
@@ -78,6 +79,7 @@ void ingest_segments(const Database& database, const std::vector<std::string>& f
   options.fail_if_not_bottommost_level = true;
   const Handles& handles = database.handles();
   check(handles.db().IngestExternalFile(handles.family(Family::kChunk), files, options), "cannot take in new segments");
+  database.ingestion_guard().release();
 }
 
 }  // namespace cairn::storage

@@ -156,7 +156,7 @@ TEST_CASE("invariant 1: a removal that loses power after any change removes the 
 
 TEST_CASE("a creation of a store that loses power after any change can be begun again", "[crash]") {
   const Loss loss = GENERATE(Loss::kNames, Loss::kHalf, Loss::kNothing);
-  const std::uint64_t stride = is_long_run() || loss == Loss::kNames ? 1 : 5;
+  const std::uint64_t stride = is_long_run() ? 1 : loss == Loss::kNames ? 2 : 7;
   std::uint64_t changes = 1;
   for (std::uint64_t cut = 0; cut <= changes; cut += stride) {
     ScratchDirectory work;

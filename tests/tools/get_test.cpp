@@ -1,13 +1,12 @@
 // `cairn get`: summaries, plain values, .npy files.
-#include "support/catch.h"
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
 #include <limits>
 
-#include <sys/stat.h>
-#include <unistd.h>
-
+#include "support/catch.h"
 #include "tools/program.h"
 
 using namespace cairn::testing;
@@ -35,8 +34,7 @@ Npy read_npy(const fs::path& path) {
   const std::string bytes = contents_of(path);
   REQUIRE(bytes.size() > 10);
   REQUIRE(bytes.substr(0, 8) == std::string("\x93NUMPY\x01\x00", 8));
-  const std::size_t length =
-      static_cast<unsigned char>(bytes[8]) + 256u * static_cast<unsigned char>(bytes[9]);
+  const std::size_t length = static_cast<unsigned char>(bytes[8]) + 256u * static_cast<unsigned char>(bytes[9]);
   REQUIRE((10 + length) % 64 == 0);
   REQUIRE(bytes[9 + length] == '\n');
   Npy npy{bytes.substr(10, length - 1), bytes.substr(10 + length)};
@@ -127,8 +125,7 @@ TEST_CASE("a summary of many elements agrees with their sum", "[tools]") {
 
 TEST_CASE("get takes the object up to the first slash, and a version", "[tools]") {
   CHECK(line_with(get("model/layer/deep/name"), "first ") == "first     -1, 1");
-  const Outcome old =
-      run_cairn({"get", sample_store(), "model/big", "--version", "latest~2", "--json"});
+  const Outcome old = run_cairn({"get", sample_store(), "model/big", "--version", "latest~2", "--json"});
   CHECK(old.json()["version"] == 1);
   CHECK(old.json()["summary"]["min"] == 100'000.0);
 }
@@ -136,12 +133,10 @@ TEST_CASE("get takes the object up to the first slash, and a version", "[tools]"
 TEST_CASE("get prints a plain value as JSON", "[tools]") {
   CHECK(get("optimizer/param_groups.0.lr") == "0.001\n");
   CHECK(get("optimizer/param_groups.0.amsgrad") == "false\n");
-  CHECK(nlohmann::json::parse(get("optimizer/param_groups.0.params")) ==
-        nlohmann::json::array({0, 1}));
+  CHECK(nlohmann::json::parse(get("optimizer/param_groups.0.params")) == nlohmann::json::array({0, 1}));
   CHECK(nlohmann::json::parse(get("optimizer/note")) == "x\x1b]0;evil\x07 \\xff y");
   CHECK(get("optimizer/note").find('\x1b') == std::string::npos);
-  const nlohmann::json document =
-      run_cairn({"get", sample_store(), "optimizer/param_groups.0.lr", "--json"}).json();
+  const nlohmann::json document = run_cairn({"get", sample_store(), "optimizer/param_groups.0.lr", "--json"}).json();
   CHECK(document["object"] == "optimizer");
   CHECK(document["entry"] == "param_groups.0.lr");
   CHECK(document["kind"] == "value");
@@ -149,24 +144,18 @@ TEST_CASE("get prints a plain value as JSON", "[tools]") {
   CHECK(document["value"] == 0.001);
 }
 
-TEST_CASE("get -o writes .npy files that say dtype and shape and hold the elements row by row",
-          "[tools]") {
+TEST_CASE("get -o writes .npy files that say dtype and shape and hold the elements row by row", "[tools]") {
   const Npy weight = written("model/fc1.weight");
   CHECK(weight.header == "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }");
   CHECK(elements<float>(weight) == std::vector<float>{0, 1, 2, 3, 4, 5});
   const Npy transposed = written("model/transposed");
   CHECK(transposed.header == "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), }");
   CHECK(elements<double>(transposed) == std::vector<double>{0, 3, 1, 4, 2, 5});
-  CHECK(written("model/scalar").header ==
-        "{'descr': '<f8', 'fortran_order': False, 'shape': (), }");
-  CHECK(written("model/mask").header ==
-        "{'descr': '|b1', 'fortran_order': False, 'shape': (3,), }");
-  CHECK(written("model/counts").header ==
-        "{'descr': '<i8', 'fortran_order': False, 'shape': (2, 2), }");
-  CHECK(written("model/spectrum").header ==
-        "{'descr': '<c8', 'fortran_order': False, 'shape': (2,), }");
-  CHECK(written("model/empty").header ==
-        "{'descr': '<f4', 'fortran_order': False, 'shape': (0, 4), }");
+  CHECK(written("model/scalar").header == "{'descr': '<f8', 'fortran_order': False, 'shape': (), }");
+  CHECK(written("model/mask").header == "{'descr': '|b1', 'fortran_order': False, 'shape': (3,), }");
+  CHECK(written("model/counts").header == "{'descr': '<i8', 'fortran_order': False, 'shape': (2, 2), }");
+  CHECK(written("model/spectrum").header == "{'descr': '<c8', 'fortran_order': False, 'shape': (2,), }");
+  CHECK(written("model/empty").header == "{'descr': '<f4', 'fortran_order': False, 'shape': (0, 4), }");
   CHECK(written("model/empty").data.empty());
   CHECK(written("model/big").data.size() == 4u << 19);
 }
@@ -175,13 +164,12 @@ TEST_CASE("get -o widens what NumPy lacks and says so", "[tools]") {
   const fs::path path = scratch() / "half.npy";
   const Outcome outcome = run_cairn({"get", sample_store(), "model/half", "-o", path});
   CHECK(outcome.status == 0);
-  CHECK(outcome.out == "wrote " + path.string() +
-                           ": bfloat16 [3], widened to float32, which holds every value of it\n");
+  CHECK(outcome.out ==
+        "wrote " + path.string() + ": bfloat16 [3], widened to float32, which holds every value of it\n");
   const Npy npy = read_npy(path);
   CHECK(npy.header == "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }");
   CHECK(elements<float>(npy) == std::vector<float>{1.5F, -2, 0.25F});
-  const nlohmann::json document =
-      run_cairn({"get", sample_store(), "model/half", "-o", path, "--json"}).json();
+  const nlohmann::json document = run_cairn({"get", sample_store(), "model/half", "-o", path, "--json"}).json();
   CHECK(document["dtype"] == "bfloat16");
   CHECK(document["file_dtype"] == "float32");
   CHECK(document["file"] == path.string());
@@ -193,8 +181,7 @@ TEST_CASE(
     "[tools]") {
   const fs::path folder = scratch() / "output";
   fs::create_directories(folder);
-  for (const fs::path& place :
-       {folder, folder / "absent" / "x.npy", fs::path("/dev/null"), fs::path("/proc/x.npy")}) {
+  for (const fs::path& place : {folder, folder / "absent" / "x.npy", fs::path("/dev/null"), fs::path("/proc/x.npy")}) {
     const Outcome outcome = run_cairn({"get", sample_store(), "model/fc1.weight", "-o", place});
     INFO(place);
     CHECK(outcome.status == 1);
@@ -206,13 +193,11 @@ TEST_CASE(
   const fs::path target = folder / "target.npy";
   fs::create_symlink(target, folder / "link.npy");
   REQUIRE(run_cairn({"get", sample_store(), "model/fc1.weight", "-o", target}).status == 0);
-  REQUIRE(run_cairn({"get", sample_store(), "model/fc1.bias", "-o", folder / "link.npy"}).status ==
-          0);
+  REQUIRE(run_cairn({"get", sample_store(), "model/fc1.bias", "-o", folder / "link.npy"}).status == 0);
   CHECK(fs::is_symlink(folder / "link.npy"));
   CHECK(elements<float>(read_npy(target)).size() == 4);
   CHECK(std::distance(fs::directory_iterator(folder), fs::directory_iterator()) == 2);
-  const Outcome value =
-      run_cairn({"get", sample_store(), "optimizer/note", "-o", folder / "value.npy"});
+  const Outcome value = run_cairn({"get", sample_store(), "optimizer/note", "-o", folder / "value.npy"});
   CHECK(value.status == 1);
   CHECK(value.err.find("plain value of type string, not a tensor") != std::string::npos);
   CHECK_FALSE(fs::exists(folder / "value.npy"));

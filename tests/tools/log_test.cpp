@@ -1,14 +1,12 @@
 // `cairn log`.
-#include "support/catch.h"
-
 #include <cstdlib>
 
+#include "support/catch.h"
 #include "tools/program.h"
 
 using namespace cairn::testing;
 
-TEST_CASE("log lists the checkpoints newest first, with scalars of the metadata as columns",
-          "[tools]") {
+TEST_CASE("log lists the checkpoints newest first, with scalars of the metadata as columns", "[tools]") {
   const Outcome outcome = run_cairn({"log", sample_store()});
   REQUIRE(outcome.status == 0);
   CHECK(outcome.err.empty());
@@ -66,13 +64,10 @@ TEST_CASE("log --json is one document with everything exact", "[tools]") {
   CHECK(checkpoints[2]["logical_bytes"].get<std::uint64_t>() > (2u << 20));
   CHECK(checkpoints[2]["written_bytes"].get<std::uint64_t>() > (2u << 20));
   CHECK(checkpoints[2]["created_at_us"].get<std::int64_t>() > 1'700'000'000'000'000);
-  CHECK(checkpoints[2]["created_at"].get<std::string>().size() ==
-        std::string("2025-12-01T11:25:03.123456Z").size());
-  CHECK(checkpoints[2]["objects"][1] == nlohmann::json({{"name", "optimizer"},
-                                                        {"kind", "optimizer"},
-                                                        {"type_name", "AdamW"},
-                                                        {"entry_count", 5},
-                                                        {"bytes", 0}}));
+  CHECK(checkpoints[2]["created_at"].get<std::string>().size() == std::string("2025-12-01T11:25:03.123456Z").size());
+  CHECK(checkpoints[2]["objects"][1] ==
+        nlohmann::json(
+            {{"name", "optimizer"}, {"kind", "optimizer"}, {"type_name", "AdamW"}, {"entry_count", 5}, {"bytes", 0}}));
 }
 
 TEST_CASE("log leaves out columns that a terminal has no room for, and names them", "[tools]") {

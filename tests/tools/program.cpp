@@ -1,6 +1,11 @@
 // Output goes through files, so that no pipe can fill up while nobody reads.
 #include "tools/program.h"
 
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -12,11 +17,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include <fcntl.h>
 #include <pty.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 extern char** environ;
 
@@ -26,11 +27,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-pid_t start(const std::string& program, const std::vector<std::string>& arguments, int out,
-            int err) {
+pid_t start(const std::string& program, const std::vector<std::string>& arguments, int out, int err) {
   std::vector<char*> pointers = {const_cast<char*>(program.c_str())};
-  for (const std::string& argument : arguments)
-    pointers.push_back(const_cast<char*>(argument.c_str()));
+  for (const std::string& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
   pointers.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -38,8 +37,7 @@ pid_t start(const std::string& program, const std::vector<std::string>& argument
   posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
   pid_t child = 0;
-  const int error =
-      posix_spawn(&child, program.c_str(), &actions, nullptr, pointers.data(), environ);
+  const int error = posix_spawn(&child, program.c_str(), &actions, nullptr, pointers.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw std::runtime_error("cannot start " + program);
   return child;
@@ -80,8 +78,7 @@ class ScratchFolder {
  public:
   ScratchFolder() {
     std::string pattern = (fs::temp_directory_path() / "cairn-tools-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr)
-      throw std::runtime_error("cannot make a scratch folder");
+    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make a scratch folder");
     path_ = pattern;
   }
   ~ScratchFolder() {
@@ -99,9 +96,7 @@ class ScratchFolder {
 
 }  // namespace
 
-Outcome run_cairn(const std::vector<std::string>& arguments) {
-  return run(CAIRN_CLI_PATH, arguments);
-}
+Outcome run_cairn(const std::vector<std::string>& arguments) { return run(CAIRN_CLI_PATH, arguments); }
 
 Outcome run_cairn_on_terminal(const std::vector<std::string>& arguments, unsigned short columns) {
   int master = 0;
@@ -109,8 +104,7 @@ Outcome run_cairn_on_terminal(const std::vector<std::string>& arguments, unsigne
   winsize size{};
   size.ws_col = columns;
   size.ws_row = 50;
-  if (openpty(&master, &slave, nullptr, nullptr, &size) != 0)
-    throw std::runtime_error("cannot open a terminal");
+  if (openpty(&master, &slave, nullptr, nullptr, &size) != 0) throw std::runtime_error("cannot open a terminal");
   fcntl(master, F_SETFD, FD_CLOEXEC);
   const int err = open_file(scratch() / "err");
   const pid_t child = start(CAIRN_CLI_PATH, arguments, slave, err);
@@ -178,8 +172,7 @@ fs::path damaged_store() {
 LiveWriter::LiveWriter(const fs::path& store) {
   const std::string command = "exec '" CAIRN_MAKE_STORE_PATH "' --hold '" + store.string() + "'";
   pipe_ = popen(command.c_str(), "r");
-  if (pipe_ == nullptr || std::fscanf(pipe_, "%d", &process_) != 1)
-    throw std::runtime_error("no live writer");
+  if (pipe_ == nullptr || std::fscanf(pipe_, "%d", &process_) != 1) throw std::runtime_error("no live writer");
 }
 
 LiveWriter::~LiveWriter() {

@@ -1,9 +1,8 @@
 // `cairn show`, and the versions that show and get take.
-#include "support/catch.h"
-
 #include <algorithm>
 #include <limits>
 
+#include "support/catch.h"
 #include "tools/program.h"
 
 using namespace cairn::testing;
@@ -27,16 +26,14 @@ TEST_CASE("show prints the checkpoint, its metadata, its objects and their entri
   CHECK(line_with(outcome.out, "note  ") == "note  \"first\"");
   CHECK(line_with(outcome.out, "loss  ") == "loss  2.5");
   CHECK(line_with(outcome.out, "AdamW") == "optimizer  optimizer  AdamW        5      0 B");
-  CHECK(line_with(outcome.out, "module").find("model      module     -           14  2.0 MiB") ==
-        0);
+  CHECK(line_with(outcome.out, "module").find("model      module     -           14  2.0 MiB") == 0);
   CHECK(line_with(outcome.out, "fc1.weight ").find("float32    [2, 3]") != std::string::npos);
   CHECK(line_with(outcome.out, "fc1.weight ").find("24 B") != std::string::npos);
   CHECK(line_with(outcome.out, "scalar ").find("float64    []") != std::string::npos);
   CHECK(line_with(outcome.out, "empty ").find("[0, 4]") != std::string::npos);
   CHECK(line_with(outcome.out, "half ").find("bfloat16   [3]") != std::string::npos);
   CHECK(line_with(outcome.out, "param_groups.0.lr ").find("double  0.001") != std::string::npos);
-  CHECK(line_with(outcome.out, "param_groups.0.params ").find("list    [0, 1]") !=
-        std::string::npos);
+  CHECK(line_with(outcome.out, "param_groups.0.params ").find("list    [0, 1]") != std::string::npos);
 }
 
 TEST_CASE("show --object limits the entries to the objects named", "[tools]") {
@@ -44,8 +41,7 @@ TEST_CASE("show --object limits the entries to the objects named", "[tools]") {
   REQUIRE(one.status == 0);
   CHECK(one.out.find("param_groups.0.lr") != std::string::npos);
   CHECK(one.out.find("fc1.weight") == std::string::npos);
-  const Outcome both =
-      run_cairn({"show", sample_store(), "--object", "optimizer", "--object", "model", "--json"});
+  const Outcome both = run_cairn({"show", sample_store(), "--object", "optimizer", "--object", "model", "--json"});
   CHECK(both.json()["objects"].size() == 2);
   const Outcome unknown = run_cairn({"show", sample_store(), "--object", "optimiser"});
   CHECK(unknown.status == 1);
@@ -76,8 +72,7 @@ TEST_CASE("show --json has every entry, exact", "[tools]") {
   const nlohmann::json& optimizer = document["objects"][1];
   CHECK(optimizer["entries"][3]["type"] == "list");
   CHECK(optimizer["entries"][3]["value"] ==
-        nlohmann::json::array({"NaN", "Infinity", "-Infinity",
-                               std::numeric_limits<std::int64_t>::min(),
+        nlohmann::json::array({"NaN", "Infinity", "-Infinity", std::numeric_limits<std::int64_t>::min(),
                                std::numeric_limits<std::int64_t>::max(), nullptr, true, 5.0}));
 }
 
@@ -85,9 +80,8 @@ TEST_CASE("no byte of a name or value reaches a terminal as a command to it", "[
   for (const char* version : {"1", "latest"}) {
     const Outcome outcome = run_cairn({"show", sample_store(), version});
     REQUIRE(outcome.status == 0);
-    CHECK(std::none_of(outcome.out.begin(), outcome.out.end(), [](char c) {
-      return c != '\n' && (static_cast<unsigned char>(c) < 0x20 || c == 0x7F);
-    }));
+    CHECK(std::none_of(outcome.out.begin(), outcome.out.end(),
+                       [](char c) { return c != '\n' && (static_cast<unsigned char>(c) < 0x20 || c == 0x7F); }));
     CHECK(outcome.out.find("evil\\x1b[31m\\x0aname") != std::string::npos);
     CHECK(outcome.out.find("bad\\xff") != std::string::npos);
     CHECK(outcome.out.find("caf\xc3\xa9") != std::string::npos);
@@ -105,8 +99,7 @@ TEST_CASE("show keeps to the width of a terminal", "[tools]") {
   CHECK(row.find("...") != std::string::npos);
 }
 
-TEST_CASE("versions are numbers, latest, or counted back from the latest over those that are there",
-          "[tools]") {
+TEST_CASE("versions are numbers, latest, or counted back from the latest over those that are there", "[tools]") {
   CHECK(version_shown("latest~0") == "version  4");
   CHECK(version_shown("latest~1") == "version  2");
   CHECK(version_shown("latest~2") == "version  1");

@@ -1,10 +1,9 @@
 // Help, wrong usage, and places that are no store. Every run costs the half second in which
 // LibTorch starts, so cases are chosen, not multiplied.
-#include "support/catch.h"
-
 #include <cstdlib>
 #include <fstream>
 
+#include "support/catch.h"
 #include "tools/program.h"
 
 using namespace cairn::testing;

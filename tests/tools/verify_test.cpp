@@ -1,6 +1,5 @@
 // `cairn verify`, and what the other commands say of a damaged store.
 #include "support/catch.h"
-
 #include "tools/program.h"
 
 using namespace cairn::testing;

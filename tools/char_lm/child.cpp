@@ -1,6 +1,10 @@
 // The child is spawned, never merely forked: LibTorch's threads would not survive that.
 #include "char_lm/child.h"
 
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -8,9 +12,6 @@
 #include <system_error>
 
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 extern char** environ;
 
@@ -53,8 +54,7 @@ std::string to_string(const Ending& ending) {
 Ending run_self(const std::vector<std::string>& arguments) {
   const char* self = "/proc/self/exe";
   std::vector<char*> pointers = {const_cast<char*>("char_lm")};
-  for (const std::string& argument : arguments)
-    pointers.push_back(const_cast<char*>(argument.c_str()));
+  for (const std::string& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
   pointers.push_back(nullptr);
 
   std::fflush(stdout);

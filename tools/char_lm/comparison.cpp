@@ -26,8 +26,7 @@ bool same_bits(const cairn::Value& left, const cairn::Value& right) {
   if (left.type() != right.type()) return false;
   switch (left.type()) {
     case cairn::Value::Type::kDouble:
-      return std::bit_cast<std::uint64_t>(left.as_double()) ==
-             std::bit_cast<std::uint64_t>(right.as_double());
+      return std::bit_cast<std::uint64_t>(left.as_double()) == std::bit_cast<std::uint64_t>(right.as_double());
     case cairn::Value::Type::kList: {
       const cairn::ValueList& a = left.as_list();
       const cairn::ValueList& b = right.as_list();
@@ -51,16 +50,15 @@ bool same_bits(const at::Tensor& left, const at::Tensor& right) {
   return a.numel() == 0 || std::memcmp(a.data_ptr(), b.data_ptr(), a.nbytes()) == 0;
 }
 
-void compare_entries(const std::string& place, const cairn::StateDict& left,
-                     const cairn::StateDict& right, Comparison& result) {
+void compare_entries(const std::string& place, const cairn::StateDict& left, const cairn::StateDict& right,
+                     Comparison& result) {
   if (left.size() != right.size()) {
-    result.differences.push_back(
-        fmt::format("{}: {} entries against {}", place, left.size(), right.size()));
+    result.differences.push_back(fmt::format("{}: {} entries against {}", place, left.size(), right.size()));
     return;
   }
   for (auto a = left.begin(), b = right.begin(); a != left.end(); ++a, ++b) {
-    bool is_same = a->name == b->name && a->payload.index() == b->payload.index() &&
-                   a->requires_grad == b->requires_grad;
+    bool is_same =
+        a->name == b->name && a->payload.index() == b->payload.index() && a->requires_grad == b->requires_grad;
     if (is_same && a->is_tensor()) {
       is_same = same_bits(a->tensor(), b->tensor());
       ++result.tensor_count;
@@ -73,8 +71,7 @@ void compare_entries(const std::string& place, const cairn::StateDict& left,
   }
 }
 
-void compare_checkpoints(const cairn::Checkpoint& left, const cairn::Checkpoint& right,
-                         Comparison& result) {
+void compare_checkpoints(const cairn::Checkpoint& left, const cairn::Checkpoint& right, Comparison& result) {
   const std::string place = fmt::format("checkpoint {}", left.version());
   const cairn::Snapshot a = left.read();
   const cairn::Snapshot b = right.read();
@@ -94,12 +91,10 @@ void compare_checkpoints(const cairn::Checkpoint& left, const cairn::Checkpoint&
     const cairn::Snapshot::Object& one = a.objects()[i];
     const cairn::Snapshot::Object& other = b.objects()[i];
     if (one.name != other.name || one.kind != other.kind || one.type_name != other.type_name) {
-      result.differences.push_back(
-          fmt::format("{}: object '{}' against '{}'", place, one.name, other.name));
+      result.differences.push_back(fmt::format("{}: object '{}' against '{}'", place, one.name, other.name));
       continue;
     }
-    compare_entries(fmt::format("{}, {}", place, one.name), one.state_dict, other.state_dict,
-                    result);
+    compare_entries(fmt::format("{}, {}", place, one.name), one.state_dict, other.state_dict, result);
   }
 }
 
@@ -114,8 +109,7 @@ Comparison compare(const cairn::Store& left, const cairn::Store& right) {
     return result;
   }
   for (std::size_t i = 0; i < a.size(); ++i) {
-    compare_checkpoints(left.checkpoint(a[i].version).value(),
-                        right.checkpoint(b[i].version).value(), result);
+    compare_checkpoints(left.checkpoint(a[i].version).value(), right.checkpoint(b[i].version).value(), result);
   }
   return result;
 }

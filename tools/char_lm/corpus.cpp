@@ -25,14 +25,12 @@ constexpr std::size_t kLeastBytes = 4096;
 bool is_text(const fs::path& path) {
   constexpr std::array<std::string_view, 5> kExtensions = {".md", ".h", ".cpp", ".fbs", ".cmake"};
   return path.filename() == "CMakeLists.txt" ||
-         std::find(kExtensions.begin(), kExtensions.end(), path.extension().string()) !=
-             kExtensions.end();
+         std::find(kExtensions.begin(), kExtensions.end(), path.extension().string()) != kExtensions.end();
 }
 
 std::vector<std::string> text_files(const fs::path& folder) {
   std::vector<std::string> paths;
-  for (auto entry = fs::recursive_directory_iterator(folder);
-       entry != fs::recursive_directory_iterator(); ++entry) {
+  for (auto entry = fs::recursive_directory_iterator(folder); entry != fs::recursive_directory_iterator(); ++entry) {
     const std::string name = entry->path().filename().string();
     if (entry->is_directory()) {
       if (name.starts_with('.') || name.starts_with("build")) entry.disable_recursion_pending();
@@ -63,8 +61,7 @@ std::string digest_of(std::string_view text) {
 std::string read_text(const fs::path& file_or_folder) {
   if (!fs::is_directory(file_or_folder)) return contents_of(file_or_folder);
   std::string text;
-  for (const std::string& path : text_files(file_or_folder))
-    text += contents_of(file_or_folder / path);
+  for (const std::string& path : text_files(file_or_folder)) text += contents_of(file_or_folder / path);
   return text;
 }
 

@@ -6,9 +6,9 @@
 #include <limits>
 #include <string>
 
+#include <CLI/CLI.hpp>
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include "char_lm/scenario.h"
 #include "char_lm/training.h"
@@ -38,12 +38,10 @@ int run(int argc, char** argv) {
   app.add_option("--steps", show.steps, "Steps of training (default: 200)")
       ->type_name("N")
       ->check(CLI::Range(kLeastSteps, std::int64_t{1'000'000}));
-  app.add_option("--store", show_folder,
-                 "Folder for the two stores, which are kept (default: a temporary one)")
+  app.add_option("--store", show_folder, "Folder for the two stores, which are kept (default: a temporary one)")
       ->type_name("PATH");
   app.add_flag("--keep", show.keeps_stores, "Keep the temporary folder");
-  app.add_option("--text", text_path,
-                 "File or folder with the text to learn (default: this repository)")
+  app.add_option("--text", text_path, "File or folder with the text to learn (default: this repository)")
       ->type_name("PATH")
       ->check(CLI::ExistingPath);
   app.footer(
@@ -55,13 +53,10 @@ int run(int argc, char** argv) {
   train_command->add_option("--steps", training.steps, "Steps of the whole run (default: 200)")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
-  train_command
-      ->add_option("--every", training.checkpoint_every, "Steps between checkpoints (default: 8)")
+  train_command->add_option("--every", training.checkpoint_every, "Steps between checkpoints (default: 8)")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
-  train_command
-      ->add_option("--text", text_path,
-                   "File or folder with the text to learn (default: this repository)")
+  train_command->add_option("--text", text_path, "File or folder with the text to learn (default: this repository)")
       ->type_name("PATH")
       ->check(CLI::ExistingPath);
   train_command

@@ -25,10 +25,7 @@ LanguageModelImpl::LanguageModelImpl()
     : pairs_(kPairRows, kHidden),
       projection_(kFeatureColumns, kHidden),
       dropout_(kDropout),
-      gru_(torch::nn::GRUOptions(kHidden, kHidden)
-               .num_layers(2)
-               .dropout(kDropout)
-               .batch_first(true)),
+      gru_(torch::nn::GRUOptions(kHidden, kHidden).num_layers(2).dropout(kDropout).batch_first(true)),
       head_(kHidden, kVocabularySize) {
   register_module("pairs", pairs_);
   features_ = register_parameter("features", torch::randn({kFeatureRows, kFeatureColumns}) * 0.3,
@@ -47,20 +44,15 @@ torch::Tensor LanguageModelImpl::forward(const torch::Tensor& text) {
   const torch::Tensor first = text.narrow(1, 0, length);
   const torch::Tensor pair = (before * 31 + last).remainder(kPairRows);
   const torch::Tensor triple = ((first * 131 + before) * 131 + last).remainder(kFeatureRows);
-  const torch::Tensor features =
-      features_.index_select(0, triple.reshape({-1})).view({batch, length, kFeatureColumns});
+  const torch::Tensor features = features_.index_select(0, triple.reshape({-1})).view({batch, length, kFeatureColumns});
   const torch::Tensor input = dropout_(pairs_(pair) + projection_(features));
   const torch::Tensor hidden = std::get<0>(gru_(input));
   return head_(dropout_(hidden) + input);
 }
 
-std::vector<torch::Tensor> LanguageModelImpl::decayed_parameters() const {
-  return trained_parameters(true);
-}
+std::vector<torch::Tensor> LanguageModelImpl::decayed_parameters() const { return trained_parameters(true); }
 
-std::vector<torch::Tensor> LanguageModelImpl::other_parameters() const {
-  return trained_parameters(false);
-}
+std::vector<torch::Tensor> LanguageModelImpl::other_parameters() const { return trained_parameters(false); }
 
 std::vector<torch::Tensor> LanguageModelImpl::trained_parameters(bool is_decayed) const {
   std::vector<torch::Tensor> parameters;

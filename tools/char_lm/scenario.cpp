@@ -77,13 +77,11 @@ std::vector<std::string> train_arguments(const Plan& plan, const fs::path& store
 
 void run_to_the_end(const std::vector<std::string>& arguments) {
   const Ending ending = run_self(arguments);
-  if (!ending.is_success())
-    throw std::runtime_error("the training process failed: " + to_string(ending));
+  if (ending.is_success()) return;
+  throw std::runtime_error("the training process failed: " + to_string(ending));
 }
 
-void print_title(std::string_view title) {
-  fmt::print("\n{}\n", tools::styled(tools::Style::kTitle, title));
-}
+void print_title(std::string_view title) { fmt::print("\n{}\n", tools::styled(tools::Style::kTitle, title)); }
 
 std::uint64_t bytes_below(const fs::path& folder) {
   std::uint64_t bytes = 0;
@@ -108,15 +106,14 @@ void check_after_kill(const fs::path& path, const Plan& plan) {
   const auto latest = store.latest();
   const std::uint64_t newest = latest ? latest->version() : 0;
   if (newest != plan.whole_before_kill) {
-    throw std::runtime_error(fmt::format("after the kill the newest checkpoint is {}, not {}",
-                                         newest, plan.whole_before_kill));
+    throw std::runtime_error(
+        fmt::format("after the kill the newest checkpoint is {}, not {}", newest, plan.whole_before_kill));
   }
   check_whole(store);
   fmt::print(
       "   It left {} whole checkpoints, the last of them after step {}. Of checkpoint {} there is\n"
       "   nothing but {} in staging. Every chunk has been read and checked.\n",
-      newest, latest->metadata().at("step").as_int(), newest + 1,
-      size_text(bytes_below(path / "staging")));
+      newest, latest->metadata().at("step").as_int(), newest + 1, size_text(bytes_below(path / "staging")));
 }
 
 void run_interrupted(const Plan& plan, const fs::path& store) {
@@ -125,9 +122,8 @@ void run_interrupted(const Plan& plan, const fs::path& store) {
   arguments.insert(arguments.end(), {"--kill-at-step", std::to_string(plan.kill_at_step)});
   const Ending ending = run_self(arguments);
   if (!ending.is_signal || ending.number != SIGKILL) {
-    throw std::runtime_error(
-        "the training process was to be killed in the middle of a commit, but ended with " +
-        to_string(ending));
+    throw std::runtime_error("the training process was to be killed in the middle of a commit, but ended with " +
+                             to_string(ending));
   }
   check_after_kill(store, plan);
 
@@ -145,13 +141,12 @@ void print_checkpoints(const cairn::Store& store, std::uint64_t resumed_from) {
                       {"TIME"},
                       {""}});
   for (const cairn::CheckpointInfo& info : store.list()) {
-    table.add_row(
-        {fmt::format("{}", info.version), fmt::format("{}", info.metadata.at("step").as_int()),
-         fmt::format("{:.4f}", info.metadata.at("loss").as_double()), size_text(info.logical_bytes),
-         size_text(info.written_bytes), tools::time_text(info.created_at_us),
-         info.version == resumed_from       ? "killed during the next"
-         : info.version == resumed_from + 1 ? "by the resumed process"
-                                            : ""});
+    table.add_row({fmt::format("{}", info.version), fmt::format("{}", info.metadata.at("step").as_int()),
+                   fmt::format("{:.4f}", info.metadata.at("loss").as_double()), size_text(info.logical_bytes),
+                   size_text(info.written_bytes), tools::time_text(info.created_at_us),
+                   info.version == resumed_from       ? "killed during the next"
+                   : info.version == resumed_from + 1 ? "by the resumed process"
+                                                      : ""});
   }
   tools::write_output(table.text("   "));
 }
@@ -184,8 +179,7 @@ bool print_comparison(const Comparison& comparison, std::int64_t steps) {
   fmt::print(
       "   Compared: all {} checkpoints with {} tensors ({}) and {} values,\n"
       "   among them weights, optimizer state, generator, place in the text and {} losses.\n\n{}\n",
-      comparison.checkpoint_count, comparison.tensor_count, size_text(comparison.bytes),
-      comparison.value_count, steps,
+      comparison.checkpoint_count, comparison.tensor_count, size_text(comparison.bytes), comparison.value_count, steps,
       tools::styled(tools::Style::kGood, "the resumed run is bit-identical"));
   return true;
 }
@@ -195,8 +189,7 @@ void check_losses(const cairn::Store& store, std::int64_t steps) {
   const cairn::StateDict object = store.latest().value().state_dict("losses");
   const at::Tensor losses = object.begin()->tensor();
   if (losses.numel() != steps || losses.isnan().any().item<bool>()) {
-    throw std::runtime_error(
-        fmt::format("'{}' does not hold the losses of {} steps", store.path().string(), steps));
+    throw std::runtime_error(fmt::format("'{}' does not hold the losses of {} steps", store.path().string(), steps));
   }
 }
 
@@ -232,17 +225,15 @@ bool play(const ScenarioOptions& options) {
     check_whole(*store);
     check_losses(*store, plan.steps);
     if (store->list().size() != plan.checkpoint_count) {
-      throw std::runtime_error(fmt::format("'{}' has {} checkpoints, not {}",
-                                           store->path().string(), store->list().size(),
-                                           plan.checkpoint_count));
+      throw std::runtime_error(fmt::format("'{}' has {} checkpoints, not {}", store->path().string(),
+                                           store->list().size(), plan.checkpoint_count));
     }
   }
   const bool is_identical = print_comparison(compare(resumed, whole), plan.steps);
-  if (folder.is_kept())
-    fmt::print("The stores are in {}: try `cairn log {}`.\n", folder.path().string(),
-               interrupted.string());
-  fmt::print("{:.0f} s in all.\n",
-             std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  if (folder.is_kept()) {
+    fmt::print("The stores are in {}: try 'cairn log {}'.\n", folder.path().string(), interrupted.string());
+  }
+  fmt::print("{:.0f} s in all.\n", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   return is_identical;
 }
 

@@ -1,6 +1,8 @@
 // Beside the program rather than in /tmp: that may be memory, where nothing is ever durable.
 #include "char_lm/stores_folder.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdlib>
 #include <stdexcept>
@@ -9,7 +11,6 @@
 
 #include <fmt/format.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 namespace char_lm {
 
@@ -18,8 +19,7 @@ namespace fs = std::filesystem;
 namespace {
 
 fs::path place_for_temporaries() {
-  if (const char* chosen = std::getenv("TMPDIR"); chosen != nullptr && *chosen != '\0')
-    return chosen;
+  if (const char* chosen = std::getenv("TMPDIR"); chosen != nullptr && *chosen != '\0') return chosen;
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   if (!error && access(program.parent_path().c_str(), W_OK) == 0) return program.parent_path();
@@ -28,23 +28,21 @@ fs::path place_for_temporaries() {
 
 }  // namespace
 
-StoresFolder::StoresFolder(const fs::path& named, bool keeps_temporary)
-    : path_(named), is_kept_(true) {
+StoresFolder::StoresFolder(const fs::path& named, bool keeps_temporary) : path_(named), is_kept_(true) {
   if (!named.empty()) {
     if (fs::exists(named) && (!fs::is_directory(named) || !fs::is_empty(named))) {
-      throw std::runtime_error(fmt::format(
-          "'{0}' is there already: give a folder that is empty or absent, or remove it. "
-          "'cairn log {0}/interrupted.cairn' shows an earlier run; 'char_lm train --store "
-          "{0}/interrupted.cairn --text {0}/text.txt' with its --steps and --every resumes one",
-          named.string()));
+      throw std::runtime_error(
+          fmt::format("'{0}' is there already: give a folder that is empty or absent, or remove it. "
+                      "'cairn log {0}/interrupted.cairn' shows an earlier run; 'char_lm train --store "
+                      "{0}/interrupted.cairn --text {0}/text.txt' with its --steps and --every resumes one",
+                      named.string()));
     }
     fs::create_directories(named);
     return;
   }
   std::string pattern = (place_for_temporaries() / "cairn-demo-XXXXXX").string();
   if (mkdtemp(pattern.data()) == nullptr) {
-    throw std::system_error(errno, std::generic_category(),
-                            fmt::format("cannot make a folder like '{}'", pattern));
+    throw std::system_error(errno, std::generic_category(), fmt::format("cannot make a folder like '{}'", pattern));
   }
   path_ = pattern;
   is_kept_ = keeps_temporary;

@@ -3,6 +3,8 @@
 // object as well, so that two runs can be compared.
 #include "char_lm/training.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -24,7 +26,6 @@
 #include <torch/optim/adamw.h>
 #include <torch/types.h>
 #include <torch/utils.h>
-#include <unistd.h>
 
 #include "char_lm/corpus.h"
 #include "char_lm/model.h"
@@ -44,9 +45,7 @@ constexpr double kWeightDecay = 0.05;
 /// Progress is printed about this often in a run.
 constexpr std::int64_t kReports = 5;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 /// Linear warm-up over the first tenth, then a half cosine down to a tenth.
 double learning_rate_at(std::int64_t step, std::int64_t steps) {
@@ -89,8 +88,7 @@ class Trainer {
       return;
     }
     step_ = resumed->metadata().at("step").as_int();
-    fmt::print("   process {} resumes from checkpoint {}, after step {}\n", getpid(),
-               resumed->version(), step_);
+    fmt::print("   process {} resumes from checkpoint {}, after step {}\n", getpid(), resumed->version(), step_);
   }
 
   void run() {
@@ -99,19 +97,15 @@ class Trainer {
     while (step_ < options_.steps) {
       const double learning_rate = take_step();
       if (step_ % report_every == 0 || step_ == options_.steps) {
-        fmt::print("   step {:>4}: loss {:.4f}, learning rate {:.5f}\n", step_, loss_,
-                   learning_rate);
+        fmt::print("   step {:>4}: loss {:.4f}, learning rate {:.5f}\n", step_, loss_, learning_rate);
       }
-      if (step_ % options_.checkpoint_every == 0 || step_ == options_.steps)
-        create_checkpoint(learning_rate);
+      if (step_ % options_.checkpoint_every == 0 || step_ == options_.steps) create_checkpoint(learning_rate);
     }
-    fmt::print("   finished in {:.1f} s, {:.2f} s of it for {}\n", seconds_since(start),
-               create_seconds_,
+    fmt::print("   finished in {:.1f} s, {:.2f} s of it for {}\n", seconds_since(start), create_seconds_,
                cairn::tools::count_text(created_count_, "checkpoint", "checkpoints"));
     if (options_.kill_at_step) {
-      throw std::runtime_error(
-          fmt::format("this process was to end in the commit after step {}, but there was none",
-                      *options_.kill_at_step));
+      throw std::runtime_error(fmt::format("this process was to end in the commit after step {}, but there was none",
+                                           *options_.kill_at_step));
     }
   }
 
@@ -136,10 +130,9 @@ class Trainer {
     const cairn::Value* found = metadata.find("config");
     const cairn::Value expected = config();
     if (found != nullptr && *found == expected) return;
-    throw std::runtime_error(fmt::format(
-        "'{}' belongs to another run: it has config {}, this run has {}; give another --store",
-        options_.store.string(), found == nullptr ? "none" : to_string(*found),
-        to_string(expected)));
+    throw std::runtime_error(
+        fmt::format("'{}' belongs to another run: it has config {}, this run has {}; give another --store",
+                    options_.store.string(), found == nullptr ? "none" : to_string(*found), to_string(expected)));
   }
 
   /// int64 [batch, context + length + 1]: the next windows of the shuffled text.
@@ -151,8 +144,8 @@ class Trainer {
     }
     std::vector<torch::Tensor> windows;
     for (const std::size_t index : *chosen) {
-      windows.push_back(corpus_.characters.narrow(0, static_cast<std::int64_t>(index) * kLength,
-                                                  kContext + kLength + 1));
+      windows.push_back(
+          corpus_.characters.narrow(0, static_cast<std::int64_t>(index) * kLength, kContext + kLength + 1));
     }
     return torch::stack(windows).to(torch::kInt64);
   }
@@ -166,8 +159,8 @@ class Trainer {
     const torch::Tensor batch = next_batch();
     const torch::Tensor scores = model_->forward(batch.narrow(1, 0, kContext + kLength));
     const torch::Tensor wanted = batch.narrow(1, kContext + 1, kLength);
-    const torch::Tensor loss = torch::nn::functional::cross_entropy(
-        scores.reshape({-1, kVocabularySize}), wanted.reshape({-1}));
+    const torch::Tensor loss =
+        torch::nn::functional::cross_entropy(scores.reshape({-1, kVocabularySize}), wanted.reshape({-1}));
     optimizer_.zero_grad();
     loss.backward();
     optimizer_.step();
@@ -180,19 +173,14 @@ class Trainer {
   void create_checkpoint(double learning_rate) {
     cairn::CreateOptions create;
     const bool is_last = options_.kill_at_step == step_;
-    if (is_last)
-      create.progress = [](std::uint64_t done, std::uint64_t total) {
-        end_while_writing(done, total);
-      };
+    if (is_last) create.progress = [](std::uint64_t done, std::uint64_t total) { end_while_writing(done, total); };
     const auto start = Clock::now();
     const cairn::Created created = store_.create_checkpoint(
-        targets(), {{"step", step_}, {"loss", loss_}, {"lr", learning_rate}, {"config", config()}},
-        create);
+        targets(), {{"step", step_}, {"loss", loss_}, {"lr", learning_rate}, {"config", config()}}, create);
     create_seconds_ += seconds_since(start);
     ++created_count_;
     if (is_last) {
-      throw std::runtime_error(
-          fmt::format("checkpoint {} was to be cut off, but was committed", created.version));
+      throw std::runtime_error(fmt::format("checkpoint {} was to be cut off, but was committed", created.version));
     }
   }
 
@@ -202,9 +190,8 @@ class Trainer {
     // The library skips calls that follow each other too fast; after a slow one it does not.
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     if (done < total - total / 10 || done == total) return;
-    fmt::print(
-        "   process {} ends itself by SIGKILL in the middle of a commit: {} of {} are done\n",
-        getpid(), cairn::tools::size_text(done), cairn::tools::size_text(total));
+    fmt::print("   process {} ends itself by SIGKILL in the middle of a commit: {} of {} are done\n", getpid(),
+               cairn::tools::size_text(done), cairn::tools::size_text(total));
     std::fflush(stdout);
     kill(getpid(), SIGKILL);
   }

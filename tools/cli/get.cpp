@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <CLI/CLI.hpp>
 
 #include "cairn/checkpoint.h"
 #include "cli/command.h"
@@ -37,12 +37,10 @@ struct GetOptions : Session {
 
 std::string check_entry_path(const std::string& text) {
   if (text.find('/') != std::string::npos && text[0] != '/') return {};
-  return fmt::format("'{}' is not of the form OBJECT/ENTRY, as in model/fc1.weight",
-                     printable(text));
+  return fmt::format("'{}' is not of the form OBJECT/ENTRY, as in model/fc1.weight", printable(text));
 }
 
-EntryInfo find_entry(const Checkpoint& checkpoint, const std::string& object,
-                     const std::string& name) {
+EntryInfo find_entry(const Checkpoint& checkpoint, const std::string& object, const std::string& name) {
   for (EntryInfo& entry : checkpoint.entries(object)) {
     if (entry.name == name) return std::move(entry);
   }
@@ -50,13 +48,9 @@ EntryInfo find_entry(const Checkpoint& checkpoint, const std::string& object,
   throw CommandError(fmt::format("object '{}' has no entry '{}'", object, name));
 }
 
-Json optional_json(const std::optional<Number>& number) {
-  return number ? to_json(*number) : Json(nullptr);
-}
+Json optional_json(const std::optional<Number>& number) { return number ? to_json(*number) : Json(nullptr); }
 
-std::string optional_text(const std::optional<Number>& number) {
-  return number ? number_text(*number) : "none";
-}
+std::string optional_text(const std::optional<Number>& number) { return number ? number_text(*number) : "none"; }
 
 Json summary_json(const std::optional<Summary>& summary) {
   if (!summary) return nullptr;
@@ -84,8 +78,7 @@ std::string summary_text(const at::Tensor& tensor, const std::optional<Summary>&
       {"std", summary->std ? number_text(*summary->std) : "none"},
       {"NaN", fmt::format("{}", summary->nan_count)},
       {"infinite", fmt::format("{}", summary->infinite_count)},
-      {"first",
-       first.empty() ? "none" : fmt::format("{}{}", fmt::join(first, ", "), is_cut ? ", ..." : "")},
+      {"first", first.empty() ? "none" : fmt::format("{}{}", fmt::join(first, ", "), is_cut ? ", ..." : "")},
   });
 }
 
@@ -99,8 +92,8 @@ Json document_of(const GetOptions& options, const Checkpoint& checkpoint) {
 
 Exit answer_value(const GetOptions& options, const Checkpoint& checkpoint, const EntryInfo& info) {
   if (!options.output.empty()) {
-    throw CommandError(fmt::format("'{}' is a plain value of type {}, not a tensor",
-                                   options.path_of_entry, to_string(info.value.type())),
+    throw CommandError(fmt::format("'{}' is a plain value of type {}, not a tensor", options.path_of_entry,
+                                   to_string(info.value.type())),
                        "the same without -o, which prints it as JSON");
   }
   if (!options.wants_json) {
@@ -118,8 +111,8 @@ Exit answer_value(const GetOptions& options, const Checkpoint& checkpoint, const
 Exit write_file(const GetOptions& options, const Checkpoint& checkpoint, const EntryInfo& info) {
   const std::optional<NpyType> type = npy_type_of(info.dtype);
   if (!type) {
-    throw CommandError(fmt::format("'{}' has dtype {}, which no type of NumPy can hold",
-                                   options.path_of_entry, info.dtype));
+    throw CommandError(
+        fmt::format("'{}' has dtype {}, which no type of NumPy can hold", options.path_of_entry, info.dtype));
   }
   const at::Tensor tensor = checkpoint.tensor(options.object(), options.entry());
   write_npy(tensor, *type, options.output);
@@ -133,10 +126,8 @@ Exit write_file(const GetOptions& options, const Checkpoint& checkpoint, const E
     write_json(document);
     return kOk;
   }
-  std::string text =
-      fmt::format("wrote {}: {} {}", printable(options.output), info.dtype, shape_text(info.sizes));
-  if (type->widened_to)
-    text += fmt::format(", widened to {}, which holds every value of it", type->name);
+  std::string text = fmt::format("wrote {}: {} {}", printable(options.output), info.dtype, shape_text(info.sizes));
+  if (type->widened_to) text += fmt::format(", widened to {}, which holds every value of it", type->name);
   write_output(text + "\n");
   return kOk;
 }
@@ -156,8 +147,7 @@ Exit answer_tensor(const GetOptions& options, const Checkpoint& checkpoint, cons
     write_json(document);
     return kOk;
   }
-  const std::string title =
-      fmt::format("{} of checkpoint {}", printable(options.path_of_entry), checkpoint.version());
+  const std::string title = fmt::format("{} of checkpoint {}", printable(options.path_of_entry), checkpoint.version());
   write_output(styled(Style::kTitle, title) + "\n" +
                aligned_pairs({
                    {"dtype", info.dtype},
@@ -173,8 +163,7 @@ Exit run(const GetOptions& options) {
   const Store store = options.open();
   const Checkpoint checkpoint = resolve_version(store, options.version);
   const EntryInfo info = find_entry(checkpoint, options.object(), options.entry());
-  return info.is_tensor ? answer_tensor(options, checkpoint, info)
-                        : answer_value(options, checkpoint, info);
+  return info.is_tensor ? answer_tensor(options, checkpoint, info) : answer_value(options, checkpoint, info);
 }
 
 }  // namespace
@@ -183,20 +172,14 @@ void add_get(CLI::App& app, Command& chosen) {
   const auto options = std::make_shared<GetOptions>();
   CLI::App* command = app.add_subcommand("get", "Print one entry, or write it as .npy");
   add_session(*command, *options);
-  command
-      ->add_option("entry", options->path_of_entry,
-                   "The entry; its name may hold slashes, the object's may not")
+  command->add_option("entry", options->path_of_entry, "The entry; its name may hold slashes, the object's may not")
       ->type_name("OBJECT/ENTRY")
       ->required()
       ->check(check_entry_path, "");
-  command
-      ->add_option("--version", options->version,
-                   "A number, 'latest' or 'latest~2' (default: latest)")
+  command->add_option("--version", options->version, "A number, 'latest' or 'latest~2' (default: latest)")
       ->type_name("VERSION")
       ->check(check_version, "");
-  command
-      ->add_option("-o,--output", options->output,
-                   "Write the tensor to this file, in NumPy's .npy format")
+  command->add_option("-o,--output", options->output, "Write the tensor to this file, in NumPy's .npy format")
       ->type_name("FILE");
   command->footer(
       "A tensor is summarized: min and max without NaN, mean and std (of the population) without "

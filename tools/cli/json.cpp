@@ -80,9 +80,7 @@ Json to_json(const CheckpointInfo& checkpoint) {
 }
 
 void write_json(const Json& document) {
-  write_output(
-      document.dump(2, ' ', /*ensure_ascii=*/is_output_terminal(), Json::error_handler_t::replace) +
-      '\n');
+  write_output(document.dump(2, ' ', /*ensure_ascii=*/is_output_terminal(), Json::error_handler_t::replace) + '\n');
 }
 
 }  // namespace cairn::tools

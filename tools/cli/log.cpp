@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <CLI/CLI.hpp>
 
 #include "cli/command.h"
 #include "cli/json.h"
@@ -32,9 +32,7 @@ struct LogOptions : Session {
   std::optional<std::int64_t> count;
 };
 
-bool is_scalar(const Value& value) {
-  return value.type() != Value::Type::kList && value.type() != Value::Type::kMap;
-}
+bool is_scalar(const Value& value) { return value.type() != Value::Type::kList && value.type() != Value::Type::kMap; }
 
 int rank_of(const std::string& key) {
   if (key == "step") return 0;
@@ -59,9 +57,7 @@ std::vector<std::string> scalar_keys(const std::vector<CheckpointInfo>& checkpoi
 
 std::string scalar_cell(const CheckpointInfo& checkpoint, const std::string& key) {
   const Value* value = checkpoint.metadata.find(key);
-  return value != nullptr && is_scalar(*value)
-             ? clip(value_text(*value, Detail::kShort), kWidestScalar)
-             : "-";
+  return value != nullptr && is_scalar(*value) ? clip(value_text(*value, Detail::kShort), kWidestScalar) : "-";
 }
 
 Align align_of(const std::vector<CheckpointInfo>& checkpoints, const std::string& key) {
@@ -72,18 +68,16 @@ Align align_of(const std::vector<CheckpointInfo>& checkpoints, const std::string
   return Align::kRight;
 }
 
-Table table_of(const std::vector<CheckpointInfo>& checkpoints,
-               const std::vector<std::string>& keys) {
-  std::vector<Table::Column> columns = {
-      {"VERSION", Align::kRight}, {"TIME"}, {"AGE", Align::kRight}};
-  for (const std::string& key : keys)
+Table table_of(const std::vector<CheckpointInfo>& checkpoints, const std::vector<std::string>& keys) {
+  std::vector<Table::Column> columns = {{"VERSION", Align::kRight}, {"TIME"}, {"AGE", Align::kRight}};
+  for (const std::string& key : keys) {
     columns.push_back({clip(printable(key), kWidestScalar), align_of(checkpoints, key)});
+  }
   columns.push_back({"SIZE", Align::kRight});
   columns.push_back({"WRITTEN", Align::kRight});
   Table table(std::move(columns));
   for (const CheckpointInfo& checkpoint : checkpoints) {
-    std::vector<std::string> cells = {fmt::format("{}", checkpoint.version),
-                                      time_text(checkpoint.created_at_us),
+    std::vector<std::string> cells = {fmt::format("{}", checkpoint.version), time_text(checkpoint.created_at_us),
                                       age_text(checkpoint.created_at_us)};
     for (const std::string& key : keys) cells.push_back(scalar_cell(checkpoint, key));
     cells.push_back(size_text(checkpoint.logical_bytes));
@@ -103,11 +97,9 @@ std::string answer_text(const std::vector<CheckpointInfo>& checkpoints, std::siz
     table = table_of(checkpoints, keys);
   }
   std::string text = table.text();
-  if (!left_out.empty())
-    text += fmt::format("too wide to show: {} (see --json)\n", fmt::join(left_out, ", "));
+  if (!left_out.empty()) text += fmt::format("too wide to show: {} (see --json)\n", fmt::join(left_out, ", "));
   if (checkpoints.size() < total) {
-    text += fmt::format("{} of {}\n", checkpoints.size(),
-                        count_text(total, "checkpoint", "checkpoints"));
+    text += fmt::format("{} of {}\n", checkpoints.size(), count_text(total, "checkpoint", "checkpoints"));
   }
   return text;
 }
@@ -120,14 +112,11 @@ Exit run(const LogOptions& options) {
     checkpoints.resize(static_cast<std::size_t>(*options.count));
   }
   if (options.wants_json) {
-    Json document = {{"store", valid_utf8(options.path)},
-                     {"checkpoint_count", total},
-                     {"checkpoints", Json::array()}};
+    Json document = {{"store", valid_utf8(options.path)}, {"checkpoint_count", total}, {"checkpoints", Json::array()}};
     for (const CheckpointInfo& checkpoint : checkpoints) {
       Json json = to_json(checkpoint);
       json["objects"] = Json::array();
-      for (const ObjectInfo& object : checkpoint.objects)
-        json["objects"].push_back(to_json(object));
+      for (const ObjectInfo& object : checkpoint.objects) json["objects"].push_back(to_json(object));
       document["checkpoints"].push_back(std::move(json));
     }
     write_json(document);
@@ -143,8 +132,7 @@ Exit run(const LogOptions& options) {
 
 void add_log(CLI::App& app, Command& chosen) {
   const auto options = std::make_shared<LogOptions>();
-  CLI::App* command =
-      app.add_subcommand("log", "List the checkpoints, newest first, with their metadata");
+  CLI::App* command = app.add_subcommand("log", "List the checkpoints, newest first, with their metadata");
   add_session(*command, *options);
   command->add_option("-n,--count", options->count, "Show the newest COUNT only")
       ->type_name("COUNT")

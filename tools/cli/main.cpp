@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include <CLI/CLI.hpp>
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include "cairn/error.h"
 #include "cairn/version.h"
@@ -48,8 +48,7 @@ void report_to_log(LogLevel level, std::string_view message) {
 
 /// Which subcommand was being parsed when it failed: ends the hint with its --help.
 std::string help_hint(const CLI::App& app) {
-  for (const CLI::App* command : app.get_subcommands())
-    return fmt::format("cairn {} --help", command->get_name());
+  for (const CLI::App* command : app.get_subcommands()) return fmt::format("cairn {} --help", command->get_name());
   return "cairn --help";
 }
 
@@ -97,15 +96,12 @@ Store Session::open() const {
     return Store::open_read_only(path, options);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kNotFound && error.code() != ErrorCode::kInvalidArgument) throw;
-    throw CommandError(error.what(),
-                       "the directory that the trainer opened; it holds a file named CAIRN");
+    throw CommandError(error.what(), "the directory that the trainer opened; it holds a file named CAIRN");
   }
 }
 
 void add_session(CLI::App& command, Session& session) {
-  command.add_option("store", session.path, "Directory of the store")
-      ->type_name("STORE")
-      ->required();
+  command.add_option("store", session.path, "Directory of the store")->type_name("STORE")->required();
   command.add_flag("--json", session.wants_json, std::string(kJsonHelp));
 }
 

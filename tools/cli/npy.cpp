@@ -26,17 +26,15 @@ struct Row {
 };
 
 constexpr std::array kSame = {
-    Row{"bool", "|b1"},      Row{"uint8", "|u1"},       Row{"int8", "|i1"},
-    Row{"int16", "<i2"},     Row{"int32", "<i4"},       Row{"int64", "<i8"},
-    Row{"uint16", "<u2"},    Row{"uint32", "<u4"},      Row{"uint64", "<u8"},
-    Row{"float16", "<f2"},   Row{"float32", "<f4"},     Row{"float64", "<f8"},
+    Row{"bool", "|b1"},      Row{"uint8", "|u1"},       Row{"int8", "|i1"},    Row{"int16", "<i2"},
+    Row{"int32", "<i4"},     Row{"int64", "<i8"},       Row{"uint16", "<u2"},  Row{"uint32", "<u4"},
+    Row{"uint64", "<u8"},    Row{"float16", "<f2"},     Row{"float32", "<f4"}, Row{"float64", "<f8"},
     Row{"complex64", "<c8"}, Row{"complex128", "<c16"},
 };
 
 constexpr std::array kWidenedToFloat32 = {
-    std::string_view("bfloat16"),        std::string_view("float8_e4m3fn"),
-    std::string_view("float8_e5m2"),     std::string_view("float8_e4m3fnuz"),
-    std::string_view("float8_e5m2fnuz"), std::string_view("float8_e8m0fnu"),
+    std::string_view("bfloat16"),        std::string_view("float8_e4m3fn"),   std::string_view("float8_e5m2"),
+    std::string_view("float8_e4m3fnuz"), std::string_view("float8_e5m2fnuz"), std::string_view("float8_e8m0fnu"),
 };
 
 std::string header_of(const at::Tensor& tensor, std::string_view descriptor) {
@@ -48,8 +46,7 @@ std::string header_of(const at::Tensor& tensor, std::string_view descriptor) {
   } else if (tensor.dim() > 1) {
     shape.resize(shape.size() - 2);
   }
-  std::string dictionary =
-      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descriptor, shape);
+  std::string dictionary = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descriptor, shape);
   constexpr std::string_view kMagic("\x93NUMPY\x01\x00", 8);
   const std::size_t before = kMagic.size() + sizeof(std::uint16_t);
   const std::size_t used = before + dictionary.size() + 1;
@@ -69,8 +66,7 @@ std::optional<NpyType> npy_type_of(std::string_view dtype) {
     if (row.dtype == dtype) return NpyType{row.descriptor, row.dtype, std::nullopt};
   }
   if (dtype == "complex32") return NpyType{"<c8", "complex64", at::kComplexFloat};
-  if (std::find(kWidenedToFloat32.begin(), kWidenedToFloat32.end(), dtype) !=
-      kWidenedToFloat32.end()) {
+  if (std::find(kWidenedToFloat32.begin(), kWidenedToFloat32.end(), dtype) != kWidenedToFloat32.end()) {
     return NpyType{"<f4", "float32", at::kFloat};
   }
   return std::nullopt;

@@ -1,12 +1,13 @@
 // The directory is synced as well: a rename that is not on the device may be undone by a power cut.
 #include "cli/published_file.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <system_error>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "cli/command.h"
 
@@ -17,9 +18,8 @@ namespace fs = std::filesystem;
 namespace {
 
 [[noreturn]] void fail(const fs::path& path, int error) {
-  throw CommandError(
-      fmt::format("cannot write '{}': {}", path.string(), std::generic_category().message(error)),
-      "another place with -o; nothing was left behind, and an existing file is unchanged");
+  throw CommandError(fmt::format("cannot write '{}': {}", path.string(), std::generic_category().message(error)),
+                     "another place with -o; nothing was left behind, and an existing file is unchanged");
 }
 
 }  // namespace
@@ -32,8 +32,7 @@ PublishedFile::PublishedFile(const fs::path& path) : path_(path) {
   const fs::file_status status = fs::status(path_, error);
   if (fs::is_directory(status)) fail(path, EISDIR);
   if (fs::exists(status) && !fs::is_regular_file(status)) {
-    throw CommandError(fmt::format("cannot write '{}': it is not a regular file", path.string()),
-                       "a file with -o");
+    throw CommandError(fmt::format("cannot write '{}': it is not a regular file", path.string()), "a file with -o");
   }
   temporary_ = path_;
   temporary_ += fmt::format(".{}.partial", getpid());

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "cli/command.h"
 #include "cli/json.h"
@@ -35,8 +35,7 @@ Contents read_contents(const Checkpoint& checkpoint, const std::vector<std::stri
     checkpoint.entries(name);  // an unknown name is an error that names the nearest
   }
   for (const ObjectInfo& object : checkpoint.info().objects) {
-    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), object.name) == wanted.end())
-      continue;
+    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), object.name) == wanted.end()) continue;
     contents.emplace_back(object, checkpoint.entries(object.name));
   }
   return contents;
@@ -48,11 +47,11 @@ std::string heading_text(const CheckpointInfo& info) {
   return aligned_pairs({
       {"version", fmt::format("{}", info.version)},
       {"parent", info.parent == 0 ? "none" : fmt::format("{}", info.parent)},
-      {"time", fmt::format("{} ({})", time_text(info.created_at_us, Precision::kMicroseconds),
-                           age_text(info.created_at_us))},
-      {"size", fmt::format("{} in {}, {}", size_text(info.logical_bytes),
-                           count_text(info.objects.size(), "object", "objects"),
-                           count_text(entry_count, "entry", "entries"))},
+      {"time",
+       fmt::format("{} ({})", time_text(info.created_at_us, Precision::kMicroseconds), age_text(info.created_at_us))},
+      {"size",
+       fmt::format("{} in {}, {}", size_text(info.logical_bytes), count_text(info.objects.size(), "object", "objects"),
+                   count_text(entry_count, "entry", "entries"))},
       {"written", size_text(info.written_bytes)},
   });
 }
@@ -60,30 +59,26 @@ std::string heading_text(const CheckpointInfo& info) {
 std::string metadata_text(const Metadata& metadata) {
   if (metadata.empty()) return {};
   std::vector<std::pair<std::string, std::string>> pairs;
-  for (const auto& [key, value] : metadata)
-    pairs.emplace_back(printable(key), value_text(value, Detail::kFull));
+  for (const auto& [key, value] : metadata) pairs.emplace_back(printable(key), value_text(value, Detail::kFull));
   return "\n" + styled(Style::kTitle, "METADATA") + "\n" + aligned_pairs(pairs);
 }
 
 std::string objects_text(const Contents& contents) {
-  Table table(
-      {{"OBJECT"}, {"KIND"}, {"TYPE"}, {"ENTRIES", Align::kRight}, {"SIZE", Align::kRight}});
+  Table table({{"OBJECT"}, {"KIND"}, {"TYPE"}, {"ENTRIES", Align::kRight}, {"SIZE", Align::kRight}});
   for (const auto& [object, entries] : contents) {
     table.add_row({printable(object.name), std::string(to_string(object.kind)),
-                   object.type_name.empty() ? "-" : printable(object.type_name),
-                   fmt::format("{}", object.entry_count), size_text(object.bytes)});
+                   object.type_name.empty() ? "-" : printable(object.type_name), fmt::format("{}", object.entry_count),
+                   size_text(object.bytes)});
   }
   table.fit(output_width());
   return "\n" + table.text();
 }
 
 std::string entries_text(const ObjectInfo& object, const std::vector<EntryInfo>& entries) {
-  Table table(
-      {{printable(object.name) + "/"}, {"TYPE"}, {"SHAPE OR VALUE"}, {"SIZE", Align::kRight}});
+  Table table({{printable(object.name) + "/"}, {"TYPE"}, {"SHAPE OR VALUE"}, {"SIZE", Align::kRight}});
   for (const EntryInfo& entry : entries) {
     if (entry.is_tensor) {
-      table.add_row(
-          {printable(entry.name), entry.dtype, shape_text(entry.sizes), size_text(entry.bytes)});
+      table.add_row({printable(entry.name), entry.dtype, shape_text(entry.sizes), size_text(entry.bytes)});
     } else {
       table.add_row({printable(entry.name), std::string(to_string(entry.value.type())),
                      clip(value_text(entry.value, Detail::kFull), kWidestValue), "-"});
@@ -125,14 +120,10 @@ void add_show(CLI::App& app, Command& chosen) {
   const auto options = std::make_shared<ShowOptions>();
   CLI::App* command = app.add_subcommand("show", "Show one checkpoint: metadata, objects, entries");
   add_session(*command, *options);
-  command
-      ->add_option("version", options->version,
-                   "A number, 'latest' or 'latest~2' (default: latest)")
+  command->add_option("version", options->version, "A number, 'latest' or 'latest~2' (default: latest)")
       ->type_name("VERSION")
       ->check(check_version, "");
-  command
-      ->add_option("--object", options->objects,
-                   "Show this object only; may be given several times")
+  command->add_option("--object", options->objects, "Show this object only; may be given several times")
       ->type_name("NAME")
       ->expected(1)
       ->take_all();

@@ -36,13 +36,9 @@ const T* elements_of(const at::Tensor& tensor) {
 }
 
 bool is_nan(double number) { return std::isnan(number); }
-bool is_nan(std::complex<double> number) {
-  return std::isnan(number.real()) || std::isnan(number.imag());
-}
+bool is_nan(std::complex<double> number) { return std::isnan(number.real()) || std::isnan(number.imag()); }
 bool is_finite(double number) { return std::isfinite(number); }
-bool is_finite(std::complex<double> number) {
-  return std::isfinite(number.real()) && std::isfinite(number.imag());
-}
+bool is_finite(std::complex<double> number) { return std::isfinite(number.real()) && std::isfinite(number.imag()); }
 bool is_nan(std::int64_t) { return false; }
 bool is_nan(std::uint64_t) { return false; }
 bool is_finite(std::int64_t) { return true; }
@@ -155,8 +151,7 @@ Summary gather(const at::Tensor& flat, Family family) {
     const at::Tensor piece = converted(flat.narrow(0, begin, count), family);
     const T* elements = elements_of<T>(piece);
     gatherer.add(elements, count);
-    for (std::int64_t i = 0; begin == 0 && i < std::min(count, kFirstElements); ++i)
-      first.emplace_back(elements[i]);
+    for (std::int64_t i = 0; begin == 0 && i < std::min(count, kFirstElements); ++i) first.emplace_back(elements[i]);
   }
   Summary summary = gatherer.summary();
   summary.first = std::move(first);
@@ -165,9 +160,7 @@ Summary gather(const at::Tensor& flat, Family family) {
 
 /// Booleans were counted as 0 and 1.
 Summary as_booleans(Summary summary) {
-  const auto to_bool = [](const Number& number) {
-    return Number(std::get<std::int64_t>(number) != 0);
-  };
+  const auto to_bool = [](const Number& number) { return Number(std::get<std::int64_t>(number) != 0); };
   if (summary.min) summary.min = to_bool(*summary.min);
   if (summary.max) summary.max = to_bool(*summary.max);
   for (Number& number : summary.first) number = to_bool(number);
@@ -189,8 +182,7 @@ std::string number_text(const Number& number) {
   if (const double* real = std::get_if<double>(&number)) return double_text(*real);
   const auto& complex = std::get<std::complex<double>>(number);
   const std::string imaginary = double_text(complex.imag());
-  return fmt::format("{}{}{}j", double_text(complex.real()), imaginary[0] == '-' ? "" : "+",
-                     imaginary);
+  return fmt::format("{}{}{}j", double_text(complex.real()), imaginary[0] == '-' ? "" : "+", imaginary);
 }
 
 Json to_json(const Number& number) {

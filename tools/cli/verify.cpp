@@ -1,12 +1,13 @@
 // `cairn verify`: reads everything in a store and says what is damaged, a line per problem.
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdio>
 #include <memory>
 #include <string>
 
-#include <fmt/format.h>
-#include <unistd.h>
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "cli/command.h"
 #include "cli/json.h"
@@ -31,18 +32,16 @@ class ProgressLine {
     if (!is_wanted_ || now < next_) return;
     next_ = now + std::chrono::milliseconds(200);
     is_shown_ = true;
-    const double percent =
-        total == 0 ? 0 : 100 * static_cast<double>(done) / static_cast<double>(total);
-    const std::string line = fmt::format("\r\x1b[Kverifying: {:.0f} %, {} of {}", percent,
-                                         size_text(done), size_text(total));
+    const double percent = total == 0 ? 0 : 100 * static_cast<double>(done) / static_cast<double>(total);
+    const std::string line =
+        fmt::format("\r\x1b[Kverifying: {:.0f} %, {} of {}", percent, size_text(done), size_text(total));
     std::fputs(line.c_str(), stderr);
   }
 
  private:
   const bool is_wanted_ = isatty(STDERR_FILENO) == 1;
   bool is_shown_ = false;
-  std::chrono::steady_clock::time_point next_ =
-      std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + std::chrono::seconds(1);
 };
 
 Json json_of(const Problem& problem) {
@@ -63,8 +62,7 @@ Exit run(const Session& session) {
   VerifyReport report;
   {
     ProgressLine progress;
-    report = store.verify(
-        [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); });
+    report = store.verify([&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); });
   }
   const bool is_whole = report.problems.empty();
   if (session.wants_json) {
@@ -84,13 +82,12 @@ Exit run(const Session& session) {
       if (problem.invariant != 0) text += fmt::format(" (invariant {})", problem.invariant);
       text += '\n';
     }
-    text += fmt::format(
-        "{}: {}, {}, {} of {}\n",
-        is_whole ? styled(Style::kGood, "whole")
-                 : styled(Style::kBad, count_text(report.problems.size(), "problem", "problems")),
-        count_text(report.checkpoint_count, "checkpoint", "checkpoints"),
-        count_text(report.entry_count, "entry", "entries"),
-        count_text(report.chunk_count, "chunk", "chunks"), size_text(report.chunk_bytes));
+    text += fmt::format("{}: {}, {}, {} of {}\n",
+                        is_whole ? styled(Style::kGood, "whole")
+                                 : styled(Style::kBad, count_text(report.problems.size(), "problem", "problems")),
+                        count_text(report.checkpoint_count, "checkpoint", "checkpoints"),
+                        count_text(report.entry_count, "entry", "entries"),
+                        count_text(report.chunk_count, "chunk", "chunks"), size_text(report.chunk_bytes));
     write_output(text);
   }
   return is_whole ? kOk : kProblem;
@@ -100,8 +97,7 @@ Exit run(const Session& session) {
 
 void add_verify(CLI::App& app, Command& chosen) {
   const auto session = std::make_shared<Session>();
-  CLI::App* command =
-      app.add_subcommand("verify", "Read every row and chunk and say what is damaged");
+  CLI::App* command = app.add_subcommand("verify", "Read every row and chunk and say what is damaged");
   add_session(*command, *session);
   command->footer(
       "Exit status 1 when there is a problem. The invariants are those of src/README.md.\n\n"

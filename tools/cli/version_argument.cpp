@@ -33,8 +33,7 @@ struct Wanted {
 
 std::optional<Wanted> parse(std::string_view text) {
   if (text == kLatest) return Wanted{true, 0};
-  if (text.substr(0, kLatest.size()) == kLatest && text.size() > kLatest.size() &&
-      text[kLatest.size()] == '~') {
+  if (text.substr(0, kLatest.size()) == kLatest && text.size() > kLatest.size() && text[kLatest.size()] == '~') {
     const auto back = number_of(text.substr(kLatest.size() + 1));
     return back ? std::optional(Wanted{true, *back}) : std::nullopt;
   }
@@ -48,19 +47,18 @@ std::optional<Wanted> parse(std::string_view text) {
   if (checkpoints.empty()) throw CommandError(fmt::format("'{}' has no checkpoints yet", path));
   const std::uint64_t first = checkpoints.front().version;
   const std::uint64_t last = checkpoints.back().version;
-  throw CommandError(fmt::format("'{}' has no checkpoint {}: it has {}, {}", path, text,
-                                 count_text(checkpoints.size(), "checkpoint", "checkpoints"),
-                                 first == last ? fmt::format("version {}", last)
-                                               : fmt::format("versions {} to {}", first, last)),
-                     fmt::format("'cairn log {}' lists them", path));
+  throw CommandError(
+      fmt::format("'{}' has no checkpoint {}: it has {}, {}", path, text,
+                  count_text(checkpoints.size(), "checkpoint", "checkpoints"),
+                  first == last ? fmt::format("version {}", last) : fmt::format("versions {} to {}", first, last)),
+      fmt::format("'cairn log {}' lists them", path));
 }
 
 }  // namespace
 
 std::string check_version(const std::string& text) {
   if (parse(text)) return {};
-  return fmt::format("'{}' is no version: give a number from 1, 'latest' or 'latest~2'",
-                     printable(text));
+  return fmt::format("'{}' is no version: give a number from 1, 'latest' or 'latest~2'", printable(text));
 }
 
 Checkpoint resolve_version(const Store& store, const std::string& text) {

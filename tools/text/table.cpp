@@ -32,16 +32,14 @@ std::vector<std::size_t> Table::widths() const {
   for (const Column& column : columns_) widths.push_back(display_width(column.title));
   for (const std::vector<std::string>& row : rows_) {
     assert(row.size() == columns_.size());
-    for (std::size_t i = 0; i < row.size(); ++i)
-      widths[i] = std::max(widths[i], display_width(row[i]));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], display_width(row[i]));
   }
   return widths;
 }
 
 std::size_t Table::width() const {
   const std::vector<std::size_t> each = widths();
-  return std::accumulate(each.begin(), each.end(), std::size_t{0}) +
-         kGap * (each.empty() ? 0 : each.size() - 1);
+  return std::accumulate(each.begin(), each.end(), std::size_t{0}) + kGap * (each.empty() ? 0 : each.size() - 1);
 }
 
 void Table::fit(std::size_t columns) {
@@ -88,8 +86,7 @@ std::string Table::text(std::string_view indent) const {
   return out;
 }
 
-std::string aligned_pairs(const std::vector<std::pair<std::string, std::string>>& pairs,
-                          std::string_view indent) {
+std::string aligned_pairs(const std::vector<std::pair<std::string, std::string>>& pairs, std::string_view indent) {
   std::size_t width = 0;
   for (const auto& [name, value] : pairs) width = std::max(width, display_width(name));
   std::string out;

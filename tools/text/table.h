@@ -40,7 +40,6 @@ class Table {
 };
 
 /// "name   value" lines: the first of each pair padded to the longest.
-std::string aligned_pairs(const std::vector<std::pair<std::string, std::string>>& pairs,
-                          std::string_view indent = {});
+std::string aligned_pairs(const std::vector<std::pair<std::string, std::string>>& pairs, std::string_view indent = {});
 
 }  // namespace cairn::tools

@@ -2,6 +2,9 @@
 // are not UTF-8. Widths come from the C library's wcwidth.
 #include "text/terminal.h"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <clocale>
 #include <cstdint>
@@ -11,8 +14,6 @@
 #include <system_error>
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 #include <wchar.h>
 
 namespace cairn::tools {
@@ -43,8 +44,8 @@ Character first_character(std::string_view text) {
 /// Characters that change how others are shown, or are not seen at all.
 bool is_deceptive(std::uint32_t code) {
   return code == 0xAD || code == 0x61C || code == 0x180E || (code >= 0x200B && code <= 0x200F) ||
-         (code >= 0x2028 && code <= 0x202E) || (code >= 0x2060 && code <= 0x206F) ||
-         code == 0xFEFF || (code >= 0xFFF9 && code <= 0xFFFB) || code >= 0xE0000;
+         (code >= 0x2028 && code <= 0x202E) || (code >= 0x2060 && code <= 0x206F) || code == 0xFEFF ||
+         (code >= 0xFFF9 && code <= 0xFFFB) || code >= 0xE0000;
 }
 
 /// Negative for a character that is not printable.
@@ -130,8 +131,7 @@ bool is_output_terminal() { return isatty(STDOUT_FILENO) == 1; }
 
 std::size_t output_width() {
   winsize size{};
-  if (is_output_terminal() && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-    return size.ws_col;
+  if (is_output_terminal() && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
   return std::numeric_limits<std::size_t>::max();
 }
 

@@ -19,8 +19,7 @@ constexpr std::int64_t kUsPerSecond = 1'000'000;
 }
 
 std::string size_text(std::uint64_t bytes) {
-  constexpr std::array<std::string_view, 7> kUnits = {"B",   "KiB", "MiB", "GiB",
-                                                      "TiB", "PiB", "EiB"};
+  constexpr std::array<std::string_view, 7> kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   if (bytes < 1024) return fmt::format("{} B", bytes);
   double amount = static_cast<double>(bytes);
   std::size_t unit = 0;
@@ -46,17 +45,15 @@ std::string time_text(std::int64_t us_since_1970, Precision precision) {
   const std::time_t moment = seconds;
   std::tm utc{};
   if (gmtime_r(&moment, &utc) == nullptr) return fmt::format("{} us after 1970", us_since_1970);
-  const std::string day_and_time =
-      fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", utc.tm_year + 1900, utc.tm_mon + 1,
-                  utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
-  return precision == Precision::kSeconds ? day_and_time + "Z"
-                                          : fmt::format("{}.{:06}Z", day_and_time, us);
+  const std::string day_and_time = fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", utc.tm_year + 1900,
+                                               utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
+  return precision == Precision::kSeconds ? day_and_time + "Z" : fmt::format("{}.{:06}Z", day_and_time, us);
 }
 
 std::string age_text(std::int64_t us_since_1970) {
-  const std::int64_t now = std::chrono::duration_cast<std::chrono::microseconds>(
-                               std::chrono::system_clock::now().time_since_epoch())
-                               .count();
+  const std::int64_t now =
+      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
+          .count();
   // Clocks of two machines may differ by a little.
   if (us_since_1970 > now + 60 * kUsPerSecond) return "in the future";
   const std::int64_t seconds = us_since_1970 > now ? 0 : (now - us_since_1970) / kUsPerSecond;
@@ -66,17 +63,13 @@ std::string age_text(std::int64_t us_since_1970) {
   return fmt::format("{} d", seconds / 86400);
 }
 
-std::string shape_text(const std::vector<std::int64_t>& sizes) {
-  return fmt::format("[{}]", fmt::join(sizes, ", "));
-}
+std::string shape_text(const std::vector<std::int64_t>& sizes) { return fmt::format("[{}]", fmt::join(sizes, ", ")); }
 
 std::string value_text(const Value& value, Detail detail) {
-  if (detail == Detail::kShort && value.type() == Value::Type::kDouble &&
-      std::isfinite(value.as_double())) {
+  if (detail == Detail::kShort && value.type() == Value::Type::kDouble && std::isfinite(value.as_double())) {
     return fmt::format("{:.6g}", value.as_double());
   }
-  if (detail == Detail::kShort && value.type() == Value::Type::kString)
-    return printable(value.as_string());
+  if (detail == Detail::kShort && value.type() == Value::Type::kString) return printable(value.as_string());
   return printable(to_string(value));
 }
 
