@@ -13,16 +13,11 @@
 namespace cairn::testing {
 
 namespace fs = std::filesystem;
-using rocksdb::FileOptions;
-using rocksdb::IODebugContext;
-using rocksdb::IOOptions;
-using rocksdb::IOStatus;
+using rocksdb::FileOptions, rocksdb::IODebugContext, rocksdb::IOOptions, rocksdb::IOStatus;
 
 namespace {
 
-struct FileState {
-  std::uint64_t synced_bytes = 0;
-};
+struct FileState { std::uint64_t synced_bytes = 0; };
 
 /// A change of names that its directory's sync has not made durable yet.
 struct PendingName {
@@ -271,10 +266,8 @@ void FaultyFileSystem::limit_space(std::uint64_t bytes) {
 
 void FaultyFileSystem::heal() {
   const std::lock_guard<std::mutex> lock(state_->mutex);
-  state_->cut_at.reset();
-  state_->fail_at.reset();
+  state_->cut_at = state_->fail_at = state_->capacity = std::nullopt;
   state_->no_space_for.clear();
-  state_->capacity.reset();
   state_->has_failed = false;
 }
 

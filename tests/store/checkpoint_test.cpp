@@ -127,9 +127,10 @@ TEST_CASE("reading everything and committing it again gives an equal checkpoint 
   CHECK(again.new_chunk_count == 0);
   CHECK(again.written_bytes == 0);
   CHECK(store.latest()->metadata().at("step").as_int() == 1);
-  for (const ObjectInfo& object : store.latest()->info().objects) {
+  const Checkpoint latest = *store.latest();
+  for (const ObjectInfo& object : latest.info().objects) {
     const auto before = store.checkpoint(1)->state_dict(object.name);
-    const auto after = store.latest()->state_dict(object.name);
+    const auto after = latest.state_dict(object.name);
     REQUIRE(before.size() == after.size());
     for (const StateDict::Entry& entry : before) {
       INFO(object.name << "/" << entry.name);

@@ -1,7 +1,6 @@
 // Real processes killed with SIGKILL while they commit: what they had acknowledged is there, the rest is whole or absent.
 //
-// The child runs this same executable (see store_tests_main in the build) with a hidden argument, so that no Torch thread is
-// forked. It writes each version number to a pipe once its create has returned.
+// The child runs this same executable with a hidden argument (main.cpp), so that no Torch thread is forked. It writes each version number to a pipe once its create has returned.
 #include "support/torch_test.h"
 
 #include <csignal>
@@ -80,13 +79,13 @@ TEST_CASE("50 kills at random moments lose nothing that was acknowledged", "[sto
     close(pipe_ends[1]);
     // The kill comes a random time after a random number of acknowledged creates, so it may hit any phase, the
     // recovery at open included.
-    const unsigned wanted = random() % 4;
+    const auto wanted = static_cast<unsigned>(random() % 4);
     std::uint64_t version = 0;
     for (unsigned seen = 0; seen < wanted; ++seen) {
       if (read(pipe_ends[0], &version, sizeof version) != sizeof version) break;
       acknowledged = std::max(acknowledged, version);
     }
-    usleep(random() % 20'000);
+    usleep(static_cast<useconds_t>(random() % 20'000));
     kill(child, SIGKILL);
     while (read(pipe_ends[0], &version, sizeof version) == sizeof version) acknowledged = std::max(acknowledged, version);
     close(pipe_ends[0]);

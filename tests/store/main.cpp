@@ -2,7 +2,7 @@
 #include <cstring>
 
 #define CATCH_CONFIG_RUNNER
-#include "support/torch_test.h"
+#include "support/catch.h"
 
 int commit_until_killed(const char* path);
 

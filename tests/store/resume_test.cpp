@@ -54,7 +54,7 @@ TEST_CASE("a resumed run goes on bit for bit as the uninterrupted one", "[store]
     }
     for (const auto& parameter : run.model->parameters()) weights.push_back(parameter.detach().clone());
   }
-  for (const std::uint64_t version : {8, 5, 2}) {
+  for (const std::uint64_t version : {8u, 5u, 2u}) {
     torch::manual_seed(99);
     Run run;
     Store store = scratch.open();
@@ -74,10 +74,10 @@ TEST_CASE("a resumed run goes on bit for bit as the uninterrupted one", "[store]
 
 TEST_CASE("resume falls back to the checkpoint before when a chunk is damaged, and says so", "[store][resume]") {
   ScratchStore scratch;
-  const at::Tensor newest = certified(2, "t", {500, 500});
+  const at::Tensor newest = certified(2, "t", {600, 600});
   {
     Store store = scratch.open();
-    store.create_checkpoint({{"t", certified(1, "t", {500, 500})}}, {{"step", 1}});
+    store.create_checkpoint({{"t", certified(1, "t", {600, 600})}}, {{"step", 1}});
     store.create_checkpoint({{"t", newest}}, {{"step", 2}});
   }
   REQUIRE(damage(scratch.path(), std::string_view(static_cast<const char*>(newest.data_ptr()), 64)));
@@ -86,31 +86,31 @@ TEST_CASE("resume falls back to the checkpoint before when a chunk is damaged, a
   StoreOptions options;
   options.log = [&](LogLevel, std::string_view message) { log += message; };
   Store store = scratch.open(options);
-  at::Tensor tensor = torch::zeros({500, 500});
+  at::Tensor tensor = torch::zeros({600, 600});
   const auto resumed = store.resume({{"t", tensor}});
   REQUIRE(resumed);
   CHECK(resumed->version() == 1);
-  CHECK(same_bits(tensor, certified(1, "t", {500, 500})));
+  CHECK(same_bits(tensor, certified(1, "t", {600, 600})));
   CHECK_THAT(log, Catch::Matchers::ContainsSubstring("checkpoint 2") && Catch::Matchers::ContainsSubstring("t/value"));
 }
 
 TEST_CASE("resume with no whole checkpoint raises and leaves the targets alone", "[store][resume]") {
   ScratchStore scratch;
-  const at::Tensor only = certified(1, "t", {500, 500});
+  const at::Tensor only = certified(1, "t", {600, 600});
   scratch.open().create_checkpoint({{"t", only}});
   REQUIRE(damage(scratch.path(), std::string_view(static_cast<const char*>(only.data_ptr()), 64)));
   scratch.expect_damage();
   StoreOptions quiet;
   quiet.log = [](LogLevel, std::string_view) {};
   Store store = scratch.open(quiet);
-  at::Tensor tensor = torch::zeros({500, 500});
+  at::Tensor tensor = torch::zeros({600, 600});
   try {
     store.resume({{"t", tensor}});
     FAIL("no error was raised");
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::kCorruption);
   }
-  CHECK(tensor.equal(torch::zeros({500, 500})));
+  CHECK(tensor.equal(torch::zeros({600, 600})));
 }
 
 TEST_CASE("resume does not hide a mismatch behind an older checkpoint", "[store][resume]") {
@@ -130,13 +130,13 @@ TEST_CASE("resume does not hide a mismatch behind an older checkpoint", "[store]
 
 TEST_CASE("a model is applied without the optimizer beside it, even when the optimizer is damaged", "[store][resume]") {
   ScratchStore scratch;
-  const at::Tensor moment = certified(1, "moment", {500, 500});
-  const at::Tensor weight = certified(1, "weight", {500, 500});
+  const at::Tensor moment = certified(1, "moment", {600, 600});
+  const at::Tensor weight = certified(1, "weight", {600, 600});
   scratch.open().create_checkpoint(
       {{"model", StateDict{{"w", weight}}}, {"optimizer", StateDict{{"m", moment}}}});
   REQUIRE(damage(scratch.path(), std::string_view(static_cast<const char*>(moment.data_ptr()), 64)));
   scratch.expect_damage();
-  at::Tensor target = torch::zeros({500, 500});
+  at::Tensor target = torch::zeros({600, 600});
   apply_checkpoint(*scratch.open().latest(), {{"model", StateDict{{"w", target}}}});
   CHECK(same_bits(target, weight));
 }
