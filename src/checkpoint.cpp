@@ -53,8 +53,7 @@ const format::ObjectRow& object_of(const detail::PinnedCheckpoint& pinned, std::
        printable(object.info.name), printable(name), format::nearest_names(name, names));
 }
 
-format::EntryRow entry_of(const detail::PinnedCheckpoint& pinned, std::string_view object_name,
-                          std::string_view name) {
+format::EntryRow entry_of(const detail::PinnedCheckpoint& pinned, std::string_view object_name, std::string_view name) {
   const format::ObjectRow& object = object_of(pinned, object_name);
   try {
     auto entry = storage::find_entry(database_of(pinned), object.state, name);
@@ -77,8 +76,8 @@ void read_all(const detail::PinnedCheckpoint& pinned, std::vector<storage::Chunk
   std::uint64_t bytes = 0;
   for (const storage::ChunkRead& chunk : reads) bytes += chunk.end - chunk.begin;
   storage::ReadOptions options;
-  options.threads = static_cast<unsigned>(
-      std::clamp<std::uint64_t>(bytes / kBytesPerReader, 1, storage::default_threads()));
+  options.threads =
+      static_cast<unsigned>(std::clamp<std::uint64_t>(bytes / kBytesPerReader, 1, storage::default_threads()));
   try {
     storage::read_chunks(database_of(pinned), std::move(reads), options);
   } catch (const Error&) {
@@ -218,9 +217,8 @@ Snapshot Checkpoint::read() const {
 ApplyReport apply_checkpoint(const Checkpoint& checkpoint, const Targets& targets, const ApplyOptions& options) {
   const detail::PinnedCheckpoint& pinned = checkpoint.pinned();
   const auto is_wanted = [&](std::string_view object) {
-    return !options.rename.empty() || std::any_of(targets.begin(), targets.end(), [&](const NamedTarget& target) {
-      return target.name() == object;
-    });
+    return !options.rename.empty() || std::any_of(targets.begin(), targets.end(),
+                                                  [&](const NamedTarget& target) { return target.name() == object; });
   };
   ApplyReport report;
   try {

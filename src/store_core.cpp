@@ -15,8 +15,7 @@ namespace {
 
 void log_to_standard_error(LogLevel level, std::string_view message) {
   if (level == LogLevel::kInfo) return;
-  const std::string line =
-      fmt::format("cairn: {}{}\n", level == LogLevel::kWarning ? "warning: " : "error: ", message);
+  const std::string line = fmt::format("cairn: {}{}\n", level == LogLevel::kWarning ? "warning: " : "error: ", message);
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

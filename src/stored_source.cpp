@@ -40,8 +40,7 @@ StoredSource::StoredSource(const storage::Database& database, const storage::Sto
     : database_(database) {
   rows_.reserve(checkpoint.row.objects.size());
   for (const format::ObjectRow& object : checkpoint.row.objects) {
-    rows_.push_back(is_wanted(object.info.name) ? storage::read_state(database, object)
-                                                : std::vector<format::Entry>());
+    rows_.push_back(is_wanted(object.info.name) ? storage::read_state(database, object) : std::vector<format::Entry>());
     objects_.push_back(describe(object, rows_.back()));
   }
 }
@@ -69,8 +68,8 @@ std::vector<std::string> StoredSource::owners(const std::vector<state::TensorCop
   return owners;
 }
 
-void StoredSource::read(std::vector<storage::ChunkRead> reads, const ApplyOptions& options,
-                        storage::DigestCheck check, const Progress& progress) const {
+void StoredSource::read(std::vector<storage::ChunkRead> reads, const ApplyOptions& options, storage::DigestCheck check,
+                        const Progress& progress) const {
   storage::ReadOptions read_options;
   read_options.threads = options.threads != 0 ? options.threads : storage::default_threads();
   read_options.check = check;

@@ -26,15 +26,15 @@ std::string_view to_string(ObjectKind kind) noexcept;
 struct ObjectInfo {
   std::string name;
   ObjectKind kind = ObjectKind::kStateDict;
-  std::string type_name;          ///< Class for optimizers, samplers and user types ("Adam"); may be empty.
+  std::string type_name;  ///< Class for optimizers, samplers and user types ("Adam"); may be empty.
   std::uint64_t entry_count = 0;
-  std::uint64_t bytes = 0;        ///< Tensor bytes, as if nothing were shared.
+  std::uint64_t bytes = 0;  ///< Tensor bytes, as if nothing were shared.
 };
 
 struct CheckpointInfo {
-  std::uint64_t version = 0;        ///< 1, 2, 3 ...; never reused.
-  std::uint64_t parent = 0;         ///< Version this state was derived from; 0: none.
-  std::int64_t created_at_us = 0;   ///< Microseconds since 1970 UTC.
+  std::uint64_t version = 0;       ///< 1, 2, 3 ...; never reused.
+  std::uint64_t parent = 0;        ///< Version this state was derived from; 0: none.
+  std::int64_t created_at_us = 0;  ///< Microseconds since 1970 UTC.
   Metadata metadata;
   std::vector<ObjectInfo> objects;  ///< In the order given at creation.
   std::uint64_t logical_bytes = 0;  ///< Tensor bytes of all objects.

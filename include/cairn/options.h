@@ -64,11 +64,11 @@ struct ApplyOptions {
 
 /// What an apply did, names as `object/entry`.
 struct ApplyReport {
-  std::uint64_t applied_count = 0;       ///< Entries whose content now is the checkpoint's.
+  std::uint64_t applied_count = 0;  ///< Entries whose content now is the checkpoint's.
   std::uint64_t applied_bytes = 0;
-  std::vector<std::string> missing;      ///< In the target, not in the checkpoint; unchanged.
-  std::vector<std::string> unexpected;   ///< In the checkpoint, not in the target.
-  std::vector<std::string> cast;         ///< Converted from another dtype.
+  std::vector<std::string> missing;     ///< In the target, not in the checkpoint; unchanged.
+  std::vector<std::string> unexpected;  ///< In the checkpoint, not in the target.
+  std::vector<std::string> cast;        ///< Converted from another dtype.
 };
 
 }  // namespace cairn

@@ -22,7 +22,9 @@ class Snapshot {
 
   /// Appends. Errors: kAlreadyExists; kInvalidArgument when the name is empty or holds '/' or NUL.
   void insert(Object object);
-  void insert(std::string name, StateDict state_dict) { insert({std::move(name), ObjectKind::kStateDict, {}, std::move(state_dict)}); }
+  void insert(std::string name, StateDict state_dict) {
+    insert({std::move(name), ObjectKind::kStateDict, {}, std::move(state_dict)});
+  }
   bool erase(std::string_view name);
 
   bool contains(std::string_view name) const { return find(name) != nullptr; }

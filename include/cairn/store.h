@@ -34,11 +34,11 @@ struct Created {
 };
 
 struct Problem {
-  unsigned invariant = 0;   ///< Number in src/README.md; 0: the store could not be read at this place.
+  unsigned invariant = 0;     ///< Number in src/README.md; 0: the store could not be read at this place.
   std::uint64_t version = 0;  ///< Checkpoint that is affected; 0: none in particular.
   std::string object;
   std::string entry;
-  std::string message;      ///< One line, with version, object and entry where known.
+  std::string message;  ///< One line, with version, object and entry where known.
 };
 
 struct VerifyReport {

@@ -47,9 +47,8 @@ namespace detail {
 template <typename T, typename = void>
 struct HasStateDictDoor : std::false_type {};
 template <typename T>
-struct HasStateDictDoor<
-    T, std::void_t<decltype(static_cast<StateDict>(to_state_dict(std::declval<const T&>()))),
-                   decltype(from_state_dict(std::declval<T&>(), std::declval<const StateDict&>()))>>
+struct HasStateDictDoor<T, std::void_t<decltype(static_cast<StateDict>(to_state_dict(std::declval<const T&>()))),
+                                       decltype(from_state_dict(std::declval<T&>(), std::declval<const StateDict&>()))>>
     : std::true_type {};
 
 /// A ModuleHolder: has ptr(), a shared_ptr to a module.
@@ -62,9 +61,10 @@ struct IsModuleHolder<T, std::void_t<decltype(std::declval<const T&>().ptr())>>
 template <typename T, typename = void>
 struct IsSampler : std::false_type {};
 template <typename T>
-struct IsSampler<T, std::void_t<typename T::BatchRequestType,
-                                decltype(std::declval<const T&>().save(std::declval<torch::serialize::OutputArchive&>())),
-                                decltype(std::declval<T&>().load(std::declval<torch::serialize::InputArchive&>()))>>
+struct IsSampler<T,
+                 std::void_t<typename T::BatchRequestType,
+                             decltype(std::declval<const T&>().save(std::declval<torch::serialize::OutputArchive&>())),
+                             decltype(std::declval<T&>().load(std::declval<torch::serialize::InputArchive&>()))>>
     : std::true_type {};
 
 template <typename T>
@@ -86,14 +86,14 @@ class Target {
   /// throws passes through.
   static Target from_functions(std::string type_name, ToStateDict to, FromStateDict from);
 
-  Target(torch::nn::Module& module);                   // NOLINT(google-explicit-constructor)
-  Target(std::shared_ptr<torch::nn::Module> module);   // NOLINT(google-explicit-constructor)
-  Target(torch::optim::Optimizer& optimizer);          // NOLINT(google-explicit-constructor)
-  Target(at::Tensor tensor);                           // NOLINT(google-explicit-constructor)
-  Target(const at::Generator& generator);              // NOLINT(google-explicit-constructor)
-  Target(StateDict& state_dict);                       // NOLINT(google-explicit-constructor)
+  Target(torch::nn::Module& module);                  // NOLINT(google-explicit-constructor)
+  Target(std::shared_ptr<torch::nn::Module> module);  // NOLINT(google-explicit-constructor)
+  Target(torch::optim::Optimizer& optimizer);         // NOLINT(google-explicit-constructor)
+  Target(at::Tensor tensor);                          // NOLINT(google-explicit-constructor)
+  Target(const at::Generator& generator);             // NOLINT(google-explicit-constructor)
+  Target(StateDict& state_dict);                      // NOLINT(google-explicit-constructor)
   /// Apply copies into its tensors; plain values in it cannot be reached afterwards.
-  Target(StateDict&& state_dict);                      // NOLINT(google-explicit-constructor)
+  Target(StateDict&& state_dict);  // NOLINT(google-explicit-constructor)
 
   /// Everything else of the list above.
   template <typename T, std::enable_if_t<detail::HasStateDictDoor<T>::value, int> = 0>
@@ -126,12 +126,10 @@ class Target {
   Target(T& optimizer)  // NOLINT(google-explicit-constructor)
       : Target(static_cast<torch::optim::Optimizer&>(optimizer)) {}
 
-  template <typename T,
-            std::enable_if_t<!detail::HasStateDictDoor<T>::value && detail::IsSampler<T>::value, int> = 0>
+  template <typename T, std::enable_if_t<!detail::HasStateDictDoor<T>::value && detail::IsSampler<T>::value, int> = 0>
   Target(T& sampler)  // NOLINT(google-explicit-constructor)
       : Target(make_sampler(
-            typeid(sampler),
-            [&sampler](torch::serialize::OutputArchive& archive) { sampler.save(archive); },
+            typeid(sampler), [&sampler](torch::serialize::OutputArchive& archive) { sampler.save(archive); },
             [&sampler](torch::serialize::InputArchive& archive) { sampler.load(archive); })) {}
 
   ObjectKind kind() const noexcept;
@@ -141,8 +139,7 @@ class Target {
   explicit Target(std::shared_ptr<const detail::TargetObject> object) : object_(std::move(object)) {}
 
   static Target make_user(const std::type_info& type, ToStateDict to, FromStateDict from);
-  static Target make_sampler(const std::type_info& type,
-                             std::function<void(torch::serialize::OutputArchive&)> save,
+  static Target make_sampler(const std::type_info& type, std::function<void(torch::serialize::OutputArchive&)> save,
                              std::function<void(torch::serialize::InputArchive&)> load);
 
   std::shared_ptr<const detail::TargetObject> object_;
@@ -154,9 +151,9 @@ class NamedTarget {
  public:
   NamedTarget(std::string name, Target target) : name_(std::move(name)), target_(std::move(target)) {}
 
-  template <typename T, std::enable_if_t<!std::is_same_v<std::decay_t<T>, NamedTarget> &&
-                                             std::is_constructible_v<Target, T&&>,
-                                         int> = 0>
+  template <typename T,
+            std::enable_if_t<!std::is_same_v<std::decay_t<T>, NamedTarget> && std::is_constructible_v<Target, T&&>,
+                             int> = 0>
   NamedTarget(T&& object)  // NOLINT(google-explicit-constructor)
       : target_(std::forward<T>(object)), is_named_(false) {}
 

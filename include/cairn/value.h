@@ -68,7 +68,7 @@ class Value {
   /// Any bool, integer or floating-point type, and nothing that merely converts to one (a pointer is no
   /// bool). Errors: kInvalidArgument for an unsigned integer above the int64 range.
   template <typename T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
-  Value(T number) : data_(from_number(number)) {}  // NOLINT(google-explicit-constructor)
+  Value(T number) : data_(from_number(number)) {}             // NOLINT(google-explicit-constructor)
   Value(const char* text) : data_(std::string(text)) {}       // NOLINT(google-explicit-constructor)
   Value(std::string text) : data_(std::move(text)) {}         // NOLINT(google-explicit-constructor)
   Value(std::string_view text) : data_(std::string(text)) {}  // NOLINT(google-explicit-constructor)

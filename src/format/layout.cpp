@@ -64,7 +64,9 @@ std::vector<std::int64_t> dimension_order(const TensorLayout& layout) {
   std::vector<std::int64_t> order;
   order.reserve(sizes.size());
   const auto count = static_cast<std::int64_t>(sizes.size());
-  const auto at = [](const std::vector<std::int64_t>& values, std::int64_t i) { return values[static_cast<std::size_t>(i)]; };
+  const auto at = [](const std::vector<std::int64_t>& values, std::int64_t i) {
+    return values[static_cast<std::size_t>(i)];
+  };
   if (has_no_elements(layout)) {
     for (std::int64_t i = 0; i < count; ++i) order.push_back(i);
     return order;

@@ -41,8 +41,8 @@ std::size_t distance(std::string_view left, std::string_view right) {
     left.remove_suffix(1);
     right.remove_suffix(1);
   }
-  const std::size_t uncompared = std::max(left.size(), right.size()) -
-                                 std::min(kComparedBytes, std::max(left.size(), right.size()));
+  const std::size_t uncompared =
+      std::max(left.size(), right.size()) - std::min(kComparedBytes, std::max(left.size(), right.size()));
   return uncompared + edit_distance(left.substr(0, kComparedBytes), right.substr(0, kComparedBytes));
 }
 
@@ -61,8 +61,7 @@ std::string nearest_names(std::string_view wanted, const std::vector<std::string
   const std::size_t shown = std::min(kShown, near.size());
   std::partial_sort(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(shown), near.end(),
                     [](const Near& left, const Near& right) {
-                      return left.distance != right.distance ? left.distance < right.distance
-                                                             : left.name < right.name;
+                      return left.distance != right.distance ? left.distance < right.distance : left.name < right.name;
                     });
   std::string text = ", nearest: ";
   for (std::size_t i = 0; i < shown; ++i) {

@@ -142,7 +142,8 @@ StoreHeader decode_header(std::string_view bytes) {
   header.format_version = row->format_version();
   header.min_reader_version = row->min_reader_version();
   if (header.min_reader_version == 0 || header.min_reader_version > header.format_version) {
-    fail_row(kRow, fmt::format("format {} readable from format {} on", header.format_version, header.min_reader_version));
+    fail_row(kRow,
+             fmt::format("format {} readable from format {} on", header.format_version, header.min_reader_version));
   }
   if (header.min_reader_version > kFormatVersion) {
     fail(ErrorCode::kUnsupportedVersion,
@@ -150,7 +151,8 @@ StoreHeader decode_header(std::string_view bytes) {
          header.format_version, header.min_reader_version, kFormatVersion);
   }
   header.chunk_size = row->chunk_size();
-  if (header.chunk_size < kMinChunkSize || header.chunk_size > kMaxChunkSize || header.chunk_size % kMinChunkSize != 0) {
+  if (header.chunk_size < kMinChunkSize || header.chunk_size > kMaxChunkSize ||
+      header.chunk_size % kMinChunkSize != 0) {
     fail_row(kRow, fmt::format("chunk size {}", header.chunk_size));
   }
   header.next_version = row->next_version();

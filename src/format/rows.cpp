@@ -84,7 +84,8 @@ std::string encode(const StoreHeader& header) {
 
 std::string encode(const CheckpointRow& row) {
   std::uint64_t name_bytes = 0;
-  for (const ObjectRow& object : row.objects) name_bytes += object.info.name.size() + object.info.type_name.size() + 128;
+  for (const ObjectRow& object : row.objects)
+    name_bytes += object.info.name.size() + object.info.type_name.size() + 128;
   if (name_bytes > kMaxRowBytes / 2) {
     fail(ErrorCode::kInvalidArgument, "{} objects with {} bytes of names do not fit one checkpoint", row.objects.size(),
          name_bytes);

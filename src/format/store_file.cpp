@@ -26,7 +26,8 @@ std::string_view take_line(std::string_view& text) {
 
 /// The rest of a line that starts with the word.
 std::optional<std::string_view> rest_of(std::string_view line, std::string_view word) {
-  if (line.size() <= word.size() || line.substr(0, word.size()) != word || line[word.size()] != ' ') return std::nullopt;
+  if (line.size() <= word.size() || line.substr(0, word.size()) != word || line[word.size()] != ' ')
+    return std::nullopt;
   return line.substr(word.size() + 1);
 }
 

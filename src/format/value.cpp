@@ -104,9 +104,8 @@ ValueMap::ValueMap(std::initializer_list<Item> items) : items_(items) {
   for (const Item& item : items_) check_key(item.first);
   std::stable_sort(items_.begin(), items_.end(),
                    [](const Item& left, const Item& right) { return left.first < right.first; });
-  const auto twin = std::adjacent_find(items_.begin(), items_.end(), [](const Item& left, const Item& right) {
-    return left.first == right.first;
-  });
+  const auto twin = std::adjacent_find(items_.begin(), items_.end(),
+                                       [](const Item& left, const Item& right) { return left.first == right.first; });
   if (twin != items_.end()) {
     fail(ErrorCode::kInvalidArgument, "metadata key '{}' is given twice", printable(twin->first));
   }

@@ -1,10 +1,10 @@
-// Writing goes through FlexBuffers' builder; reading is our own, because its verifier does not look for the end of keys and
-// its reader trusts it.
+// Writing goes through FlexBuffers' builder; reading is our own, because its verifier does not look for the end of keys
+// and its reader trusts it.
 //
 // The reader follows the FlexBuffers layout: the root's packed type and byte width are the last two bytes; a vector is
-// preceded by its size and followed by one packed type an element; a map has the offset and width of its key vector before
-// that. Offsets point backwards. Nothing is shared by our writer, so a value never unfolds to more than it is long: that
-// bounds what a hostile buffer can cost.
+// preceded by its size and followed by one packed type an element; a map has the offset and width of its key vector
+// before that. Offsets point backwards. Nothing is shared by our writer, so a value never unfolds to more than it is
+// long: that bounds what a hostile buffer can cost.
 #include "format/values.h"
 
 #include <bit>

@@ -132,9 +132,8 @@ std::vector<format::Entry> read_state(const Database& database, const format::Ob
     fail(ErrorCode::kCorruption, "object '{}': expected {} entries, found {}", printable(object.info.name),
          object.info.entry_count, entries.size());
   }
-  std::sort(entries.begin(), entries.end(), [](const format::Entry& left, const format::Entry& right) {
-    return left.row.ordinal < right.row.ordinal;
-  });
+  std::sort(entries.begin(), entries.end(),
+            [](const format::Entry& left, const format::Entry& right) { return left.row.ordinal < right.row.ordinal; });
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (entries[i].row.ordinal != i) {
       fail(ErrorCode::kCorruption, "entry '{}/{}': expected place {}, found {}", printable(object.info.name),

@@ -69,8 +69,9 @@ CheckpointRows::CheckpointRows(const NewCheckpoint& checkpoint, std::uint32_t ch
     row_.logical_bytes += rows.info.bytes;
   }
   if (row_bytes > kMaxBatchBytes) {
-    fail(ErrorCode::kInvalidArgument, "names, values and chunk lists of {} bytes do not fit one checkpoint, the limit is {}",
-         row_bytes, kMaxBatchBytes);
+    fail(ErrorCode::kInvalidArgument,
+         "names, values and chunk lists of {} bytes do not fit one checkpoint, the limit is {}", row_bytes,
+         kMaxBatchBytes);
   }
   row_bytes_ = row_bytes;
 }

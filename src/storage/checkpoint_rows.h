@@ -1,7 +1,7 @@
 // The rows of a checkpoint that is being made: catalog row, entry rows, and the plan of its chunks.
 //
-// Checks the caller's names, sizes and values when it is built, before anything is written. Knows the order of an object's
-// rows and which states may be shared; knows nothing of files.
+// Checks the caller's names, sizes and values when it is built, before anything is written. Knows the order of an
+// object's rows and which states may be shared; knows nothing of files.
 #pragma once
 
 #include <cstddef>

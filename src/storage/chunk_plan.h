@@ -1,7 +1,7 @@
 // The chunks of a create, from bytes to known or new: cut, digested, looked up. Reads the database and writes nothing.
 //
-// Work is split over one flat list of chunks, in runs of about equal bytes, so that one large tensor and many small ones
-// are dealt out alike.
+// Work is split over one flat list of chunks, in runs of about equal bytes, so that one large tensor and many small
+// ones are dealt out alike.
 #pragma once
 
 #include <cstddef>
@@ -69,7 +69,8 @@ class ChunkPlan {
   std::vector<std::size_t> runs(const std::vector<std::size_t>& places, std::uint64_t bytes_per_run) const;
 
   std::vector<PlannedChunk> chunks_;
-  std::map<std::pair<const std::byte*, std::uint64_t>, std::size_t> memory_;  // address and bytes -> place of first chunk
+  std::map<std::pair<const std::byte*, std::uint64_t>, std::size_t>
+      memory_;                                                    // address and bytes -> place of first chunk
   std::vector<std::pair<std::size_t, std::size_t>> same_memory_;  // place, place of the chunk on the same memory
   std::vector<std::size_t> to_digest_;
   std::vector<std::size_t> new_;

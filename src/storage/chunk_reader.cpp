@@ -94,12 +94,15 @@ void deliver(const ChunkRead& read, std::span<const std::byte> payload) {
   }
 }
 
-/// Checks and delivers one chunk to all reads of it, which stand side by side. Errors: kCorruption, without the chunk's name.
-void take(std::span<const ChunkRead> reads, std::string_view row, DigestCheck check_mode, format::DigestStream& stream) {
+/// Checks and delivers one chunk to all reads of it, which stand side by side. Errors: kCorruption, without the chunk's
+/// name.
+void take(std::span<const ChunkRead> reads, std::string_view row, DigestCheck check_mode,
+          format::DigestStream& stream) {
   const ChunkRead& first = reads.front();
   const auto payload = format::chunk_payload(row, first.length);
   const auto fail_digest = [&](const format::Digest& found) {
-    fail(ErrorCode::kCorruption, "expected digest {}, found {}", format::to_hex(first.chunk.digest), format::to_hex(found));
+    fail(ErrorCode::kCorruption, "expected digest {}, found {}", format::to_hex(first.chunk.digest),
+         format::to_hex(found));
   };
   const bool is_whole = first.begin == 0 && first.end == first.length && first.data != nullptr;
   std::size_t delivered = 0;
@@ -118,12 +121,13 @@ void take(std::span<const ChunkRead> reads, std::string_view row, DigestCheck ch
 /// Reads that follow each other in the list and want the same chunk.
 std::span<const ChunkRead> run_of_equal(std::span<const ChunkRead> reads) {
   std::size_t count = 1;
-  while (count < reads.size() && reads[count].chunk == reads[0].chunk && reads[count].length == reads[0].length) ++count;
+  while (count < reads.size() && reads[count].chunk == reads[0].chunk && reads[count].length == reads[0].length)
+    ++count;
   return reads.first(count);
 }
 
-void read_part(const Handles& handles, std::span<const ChunkRead> reads, DigestCheck check_mode, ProgressMeter& progress,
-               DamageList& damages) {
+void read_part(const Handles& handles, std::span<const ChunkRead> reads, DigestCheck check_mode,
+               ProgressMeter& progress, DamageList& damages) {
   ChunkCursor cursor(handles);
   format::DigestStream stream;
   while (!reads.empty()) {
@@ -207,8 +211,8 @@ void read_chunks(const Database& database, std::vector<ChunkRead> reads, const R
   DamageList damages;
   read_all(damages);
   if (damages.has_missing() && database.is_read_only()) {
-    // RocksDB reads its manifest before its log, so a reader that opened during a commit may know rows whose segments it
-    // has not seen. Once more on a fresh view tells.
+    // RocksDB reads its manifest before its log, so a reader that opened during a commit may know rows whose segments
+    // it has not seen. Once more on a fresh view tells.
     database.catch_up();
     DamageList again;
     read_all(again);

@@ -26,8 +26,8 @@ struct ChunkRead {
   std::byte* data = nullptr;  ///< Destination of end - begin bytes.
   /// Takes the bytes once their digest has been checked; calls for one tensor may come from several threads.
   const std::function<void(std::uint64_t offset, std::span<const std::byte> bytes)>* write = nullptr;
-  std::uint64_t offset = 0;   ///< Passed to write: where in the tensor `begin` lies.
-  std::string_view owner;     ///< "model/fc1.weight", for messages; must outlive the call.
+  std::uint64_t offset = 0;  ///< Passed to write: where in the tensor `begin` lies.
+  std::string_view owner;    ///< "model/fc1.weight", for messages; must outlive the call.
 };
 
 enum class DigestCheck {
@@ -39,7 +39,7 @@ enum class DigestCheck {
 struct ReadOptions {
   unsigned threads = 1;  ///< At least 1.
   DigestCheck check = DigestCheck::kWhileCopying;
-  Progress progress;     ///< Bytes of the ranges asked for.
+  Progress progress;  ///< Bytes of the ranges asked for.
 };
 
 /// Adds the reads that bring a whole tensor to `data` (or to `write`); inline bytes are delivered at once.

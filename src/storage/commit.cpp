@@ -47,7 +47,8 @@ void drop_uncommitted(Database& database, std::uint64_t first_segment) noexcept 
     drop_segments_from(handles, first_segment);
     delete_files_in(database.file_system(), database.staging_path());
   } catch (const std::exception& error) {
-    database.log(Severity::kWarning, fmt::format("left-overs of a failed create stay until the next open: {}", error.what()));
+    database.log(Severity::kWarning,
+                 fmt::format("left-overs of a failed create stay until the next open: {}", error.what()));
   }
 }
 
@@ -87,7 +88,8 @@ CommitResult commit(Database& database, const NewCheckpoint& checkpoint, const C
     drop_uncommitted(database, first_segment);
     throw;
   }
-  // 6. Commit: one synced batch, the only commit point. After an error its outcome is unknown, so nothing is undone here.
+  // 6. Commit: one synced batch, the only commit point. After an error its outcome is unknown, so nothing is undone
+  // here.
   lock.commit(batch);
   return rows.result();
 }

@@ -56,9 +56,9 @@ struct NewCheckpoint {
 };
 
 struct CommitOptions {
-  unsigned threads = 1;  ///< At least 1.
+  unsigned threads = 1;                                    ///< At least 1.
   std::uint64_t memory_budget = std::uint64_t{256} << 20;  ///< For bytes that come through ByteSource::read.
-  Progress progress;     ///< Bytes digested and bytes settled (written or found known), each counting half.
+  Progress progress;  ///< Bytes digested and bytes settled (written or found known), each counting half.
 };
 
 struct CommitResult {

@@ -1,5 +1,6 @@
-// Opening reads CAIRN before RocksDB is touched; the first record of every store is its header, written before any segment is
-// ingested: RocksDB 7.8 loses files ingested into a database without a sequence number (facebook/rocksdb#13155).
+// Opening reads CAIRN before RocksDB is touched; the first record of every store is its header, written before any
+// segment is ingested: RocksDB 7.8 loses files ingested into a database without a sequence number
+// (facebook/rocksdb#13155).
 #include "storage/database.h"
 
 #include <algorithm>
@@ -90,8 +91,8 @@ std::unique_ptr<Handles> open_read_only(rocksdb::Env* env, rocksdb::FileSystem& 
 
 format::StoreHeader read_header(const Handles& handles) {
   std::string bytes;
-  const rocksdb::Status status =
-      handles.db().Get(rocksdb::ReadOptions(), handles.family(Family::kDefault), std::string(format::kHeaderKey), &bytes);
+  const rocksdb::Status status = handles.db().Get(rocksdb::ReadOptions(), handles.family(Family::kDefault),
+                                                  std::string(format::kHeaderKey), &bytes);
   if (status.IsNotFound()) fail(ErrorCode::kCorruption, "the store's header row is missing");
   check(status, "cannot read the store's header row");
   return format::decode_header(bytes);
@@ -143,8 +144,8 @@ std::string draw_id() {
 
 void check_chunk_size(std::uint32_t size) {
   if (size < format::kMinChunkSize || size > format::kMaxChunkSize || size % format::kMinChunkSize != 0) {
-    fail(ErrorCode::kInvalidArgument, "chunk size {} is not a multiple of {} from {} to {}", size, format::kMinChunkSize,
-         format::kMinChunkSize, format::kMaxChunkSize);
+    fail(ErrorCode::kInvalidArgument, "chunk size {} is not a multiple of {} from {} to {}", size,
+         format::kMinChunkSize, format::kMinChunkSize, format::kMaxChunkSize);
   }
 }
 

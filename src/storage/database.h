@@ -25,8 +25,8 @@ class WriteBatch;
 
 namespace cairn::storage {
 
-class DirectoryLock;  // store_directory.h
-class Handles;  // families.h
+class DirectoryLock;   // store_directory.h
+class Handles;         // families.h
 class IngestionGuard;  // ingestion_guard.h
 
 enum class OpenMode { kReadWrite, kReadOnly };
@@ -52,8 +52,8 @@ class Database;
 /// drops what carries them.
 class WriteLock {
  public:
-  /// Errors: kInvalidArgument when read-only; kFailed after a commit of unknown outcome, or when RocksDB does not recover
-  /// from an error; kOutOfSpace when an earlier write met a full disk and it still is.
+  /// Errors: kInvalidArgument when read-only; kFailed after a commit of unknown outcome, or when RocksDB does not
+  /// recover from an error; kOutOfSpace when an earlier write met a full disk and it still is.
   explicit WriteLock(Database& database);
 
   std::uint64_t take_version() { return header().next_version++; }
@@ -116,7 +116,7 @@ class Database {
   DatabaseOptions options_;
   std::string id_;
   std::uint32_t chunk_size_ = 0;
-  std::unique_ptr<DirectoryLock> lock_;  // null when read-only
+  std::unique_ptr<DirectoryLock> lock_;              // null when read-only
   std::shared_ptr<IngestionGuard> ingestion_guard_;  // the file system
   std::unique_ptr<rocksdb::Env> env_;
 

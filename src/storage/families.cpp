@@ -13,8 +13,8 @@ constexpr std::size_t kWriteBufferBytes = std::size_t{4} << 20;
 
 rocksdb::BlockBasedTableOptions table_options() {
   rocksdb::BlockBasedTableOptions table;
-  table.format_version = 5;                 // 6 is unreadable for RocksDB 7.8
-  table.checksum = rocksdb::kXXH3;          // CRC32C is software in the distribution's builds
+  table.format_version = 5;         // 6 is unreadable for RocksDB 7.8
+  table.checksum = rocksdb::kXXH3;  // CRC32C is software in the distribution's builds
   return table;
 }
 
@@ -108,7 +108,7 @@ rocksdb::DBOptions database_options(rocksdb::Env* env) {
   options.advise_random_on_open = false;  // with mapped files the advice makes cold reads 10-40 times slower
   options.use_fsync = false;
   options.bytes_per_sync = std::uint64_t{8} << 20;
-  options.wal_bytes_per_sync = 0;         // partial syncs can leave holes that recovery passes over
+  options.wal_bytes_per_sync = 0;  // partial syncs can leave holes that recovery passes over
   options.recycle_log_file_num = 0;
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
   // The header row changes with every commit and its memtable never fills, so the log's size decides about flushes.
@@ -120,8 +120,8 @@ rocksdb::DBOptions database_options(rocksdb::Env* env) {
   options.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
   options.max_log_file_size = std::size_t{1} << 20;
   options.keep_log_file_num = 2;
-  // No SstFileManager: it would truncate files under a reader's mapping before it deletes them, and its recovery from a full
-  // disk polls every five seconds, while WriteLock resumes at once.
+  // No SstFileManager: it would truncate files under a reader's mapping before it deletes them, and its recovery from a
+  // full disk polls every five seconds, while WriteLock resumes at once.
   return options;
 }
 

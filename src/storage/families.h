@@ -15,8 +15,8 @@ namespace cairn::storage {
 /// All created with the store. Each is fed by ingestion or by WriteBatch, never by both (facebook/rocksdb#10922).
 enum class Family { kDefault, kCheckpoint, kEntry, kTag, kDigest, kChunk, kSmallChunk };
 
-inline constexpr std::array<Family, 7> kFamilies = {Family::kDefault, Family::kCheckpoint, Family::kEntry,
-                                                    Family::kTag,     Family::kDigest,     Family::kChunk,
+inline constexpr std::array<Family, 7> kFamilies = {Family::kDefault,   Family::kCheckpoint, Family::kEntry,
+                                                    Family::kTag,       Family::kDigest,     Family::kChunk,
                                                     Family::kSmallChunk};
 
 const char* name_of(Family family) noexcept;
@@ -35,7 +35,9 @@ class Handles {
   Handles& operator=(const Handles&) = delete;
 
   rocksdb::DB& db() const noexcept { return *db_; }
-  rocksdb::ColumnFamilyHandle* family(Family family) const noexcept { return families_[static_cast<std::size_t>(family)]; }
+  rocksdb::ColumnFamilyHandle* family(Family family) const noexcept {
+    return families_[static_cast<std::size_t>(family)];
+  }
 
  private:
   rocksdb::DB* db_;

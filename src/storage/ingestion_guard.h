@@ -1,8 +1,9 @@
-// A file system that keeps the tables of a failed ingestion on disk until it is known that the manifest does not name them.
+// A file system that keeps the tables of a failed ingestion on disk until it is known that the manifest does not name
+// them.
 //
-// When the sync of the manifest fails during an ingestion, RocksDB deletes the tables it had linked in, although the record
-// that names them may be on the disk: the database would not open again. Kept, they are either unknown to the manifest and
-// swept at the next open, or known and dropped by recovery.h. Everything else passes through.
+// When the sync of the manifest fails during an ingestion, RocksDB deletes the tables it had linked in, although the
+// record that names them may be on the disk: the database would not open again. Kept, they are either unknown to the
+// manifest and swept at the next open, or known and dropped by recovery.h. Everything else passes through.
 #pragma once
 
 #include <memory>

@@ -15,8 +15,7 @@ namespace cairn::storage {
 std::optional<pid_t> lock_holder(const std::filesystem::path& file) {
   struct stat status {};
   if (stat(file.c_str(), &status) != 0) return std::nullopt;
-  const std::string wanted =
-      fmt::format("{:02x}:{:02x}:{}", major(status.st_dev), minor(status.st_dev), status.st_ino);
+  const std::string wanted = fmt::format("{:02x}:{:02x}:{}", major(status.st_dev), minor(status.st_dev), status.st_ino);
   std::ifstream locks("/proc/locks");
   std::string line;
   while (std::getline(locks, line)) {

@@ -1,4 +1,5 @@
-// Every worker writes segments of its own with numbers of its own, so that ids of one run ascend and files never overlap.
+// Every worker writes segments of its own with numbers of its own, so that ids of one run ascend and files never
+// overlap.
 #include "storage/new_chunks.h"
 
 #include <algorithm>

@@ -12,9 +12,9 @@ class WriteBatch;
 
 namespace cairn::storage {
 
-/// Writes the new chunks into segments, one contiguous run of them a worker, and takes the segments in: durable then, but
-/// nothing refers to them.
-/// Errors: kOutOfSpace, kIo. On error: files may be left in staging/, segments may be left unreferenced.
+/// Writes the new chunks into segments, one contiguous run of them a worker, and takes the segments in: durable then,
+/// but nothing refers to them. Errors: kOutOfSpace, kIo. On error: files may be left in staging/, segments may be left
+/// unreferenced.
 void write_segments(ChunkPlan& plan, WriteLock& lock, const CommitOptions& options, ProgressMeter& progress);
 
 /// Puts the new chunks into the batch.

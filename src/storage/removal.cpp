@@ -1,5 +1,5 @@
-// A state is deleted when no checkpoint points to it; pointers are counted by a scan of the catalog, which is short beside
-// the sync of the batch.
+// A state is deleted when no checkpoint points to it; pointers are counted by a scan of the catalog, which is short
+// beside the sync of the batch.
 #include "storage/removal.h"
 
 #include <unordered_set>

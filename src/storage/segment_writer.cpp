@@ -31,8 +31,8 @@ void SegmentWriter::begin_segment() {
   const Handles& handles = database_.handles();
   rocksdb::ColumnFamilyHandle* family = handles.family(Family::kChunk);
   const rocksdb::Options options = handles.db().GetOptions(family);
-  // Without invalidate_page_cache=false every megabyte would be dropped from the page cache, and a restore right after a
-  // save would go to the disk.
+  // Without invalidate_page_cache=false every megabyte would be dropped from the page cache, and a restore right after
+  // a save would go to the disk.
   writer_ = std::make_unique<rocksdb::SstFileWriter>(rocksdb::EnvOptions(options), options, family,
                                                      /*invalidate_page_cache=*/false);
   segment_ = take_segment_();

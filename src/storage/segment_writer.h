@@ -17,7 +17,8 @@ class SstFileWriter;
 
 namespace cairn::storage {
 
-/// One worker's segments. A segment has at most 1 GiB and 2^20 chunks; the next one is begun as needed. Not thread-safe.
+/// One worker's segments. A segment has at most 1 GiB and 2^20 chunks; the next one is begun as needed. Not
+/// thread-safe.
 class SegmentWriter {
  public:
   /// `take_segment` hands out segment numbers, rising from call to call.

@@ -8,7 +8,8 @@
 
 namespace cairn::storage {
 
-/// Raises an Error unless the status is OK: its code follows the status, its message is `what`, then RocksDB's own text.
+/// Raises an Error unless the status is OK: its code follows the status, its message is `what`, then RocksDB's own
+/// text.
 void check(const rocksdb::Status& status, std::string_view what);
 
 /// True when the status says that somebody holds a lock: a distinction that RocksDB makes in its texts only.

@@ -40,8 +40,9 @@ bool exists(rocksdb::FileSystem& files, const fs::path& path) {
   return true;
 }
 
-/// Directories this process has locked, by device and inode: a path can be spelled in several ways, and RocksDB's own table,
-/// which goes by the spelling, would let the lock's file be opened a second time. Closing it would drop the lock.
+/// Directories this process has locked, by device and inode: a path can be spelled in several ways, and RocksDB's own
+/// table, which goes by the spelling, would let the lock's file be opened a second time. Closing it would drop the
+/// lock.
 class LockedDirectories {
  public:
   using Id = std::pair<std::uint64_t, std::uint64_t>;

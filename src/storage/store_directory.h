@@ -28,7 +28,8 @@ namespace cairn::storage {
 std::optional<format::StoreFile> read_store_file(rocksdb::FileSystem& files, const std::filesystem::path& directory);
 
 /// Replaces CAIRN in one durable step.
-void write_store_file(rocksdb::FileSystem& files, const std::filesystem::path& directory, const format::StoreFile& file);
+void write_store_file(rocksdb::FileSystem& files, const std::filesystem::path& directory,
+                      const format::StoreFile& file);
 
 /// Creates a directory and its parents, durably.
 void create_directories(rocksdb::FileSystem& files, const std::filesystem::path& directory);

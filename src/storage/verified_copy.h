@@ -1,7 +1,8 @@
 // Digest and copy in one pass over memory.
 //
-// Taken in pieces that stay in the first-level cache: each is digested, then written with stores that bypass the cache. The
-// destination is not read before it is written, which makes the verified copy faster than a plain memcpy of large tensors.
+// Taken in pieces that stay in the first-level cache: each is digested, then written with stores that bypass the cache.
+// The destination is not read before it is written, which makes the verified copy faster than a plain memcpy of large
+// tensors.
 #pragma once
 
 #include <cstddef>

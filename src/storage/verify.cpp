@@ -59,8 +59,9 @@ class Verifier {
     check_states();
     scan(Family::kDigest, [this](auto key, auto row) { take_digest_row(key, row); });
     check_chunks(threads, progress);
-    std::stable_sort(result_.problems.begin(), result_.problems.end(),
-                     [](const VerifyProblem& left, const VerifyProblem& right) { return left.version < right.version; });
+    std::stable_sort(
+        result_.problems.begin(), result_.problems.end(),
+        [](const VerifyProblem& left, const VerifyProblem& right) { return left.version < right.version; });
     return std::move(result_);
   }
 
@@ -76,7 +77,8 @@ class Verifier {
            std::string_view what) {
     std::string message;
     if (version != 0) message += fmt::format("checkpoint {}: ", version);
-    if (!object.empty()) message += fmt::format("'{}{}{}': ", printable(object), entry.empty() ? "" : "/", printable(entry));
+    if (!object.empty())
+      message += fmt::format("'{}{}{}': ", printable(object), entry.empty() ? "" : "/", printable(entry));
     message += what;
     const std::lock_guard<std::mutex> lock(mutex_);
     result_.problems.push_back({invariant, version, std::string(object), std::string(entry), std::move(message)});
@@ -87,14 +89,15 @@ class Verifier {
     const std::unique_ptr<rocksdb::Iterator> row(handles_.db().NewIterator(read_options(), handles_.family(family)));
     for (row->SeekToFirst(); row->Valid(); row->Next()) take(view_of(row->key()), view_of(row->value()));
     if (!row->status().ok()) {
-      add(0, 0, {}, {}, fmt::format("rows of family '{}' cannot be read: {}", name_of(family), row->status().ToString()));
+      add(0, 0, {}, {},
+          fmt::format("rows of family '{}' cannot be read: {}", name_of(family), row->status().ToString()));
     }
   }
 
   void read_header() {
     std::string bytes;
-    const rocksdb::Status status = handles_.db().Get(read_options(), handles_.family(Family::kDefault),
-                                                     std::string(format::kHeaderKey), &bytes);
+    const rocksdb::Status status =
+        handles_.db().Get(read_options(), handles_.family(Family::kDefault), std::string(format::kHeaderKey), &bytes);
     if (!status.ok()) return add(0, 0, {}, {}, fmt::format("the header row cannot be read: {}", status.ToString()));
     try {
       header_ = format::decode_header(bytes);
@@ -114,15 +117,16 @@ class Verifier {
       const format::CheckpointRow row = format::decode_checkpoint(version, bytes);
       for (const format::ObjectRow& object : row.objects) {
         if (object.state >= header_.next_state) {
-          add(9, version, object.info.name, {}, fmt::format("state {}, the next one is {}", object.state, header_.next_state));
+          add(9, version, object.info.name, {},
+              fmt::format("state {}, the next one is {}", object.state, header_.next_state));
         }
         const auto [state, is_new] = states_.try_emplace(object.state);
         if (is_new) {
           state->second.version = version;
           state->second.object = object;
         } else if (state->second.object.state_digest != object.state_digest) {
-          add(4, version, object.info.name, {}, fmt::format("state {} has another digest in checkpoint {}", object.state,
-                                                            state->second.version));
+          add(4, version, object.info.name, {},
+              fmt::format("state {} has another digest in checkpoint {}", object.state, state->second.version));
         }
       }
     } catch (const Error& error) {
@@ -136,8 +140,8 @@ class Verifier {
     if (!parts) return add(1, 0, {}, {}, fmt::format("an entry row has a key of {} bytes", key.size()));
     const auto found = states_.find(parts->state);
     if (found == states_.end()) {
-      return add(1, 0, {}, {}, fmt::format("entry '{}' of state {} belongs to no checkpoint", printable(parts->name),
-                                           parts->state));
+      return add(1, 0, {}, {},
+                 fmt::format("entry '{}' of state {} belongs to no checkpoint", printable(parts->name), parts->state));
     }
     ExpectedState& state = found->second;
     ++state.entry_count;
@@ -167,8 +171,8 @@ class Verifier {
         expected->second = {chunk.digest, length, true, state.version, state.object.info.name, std::string(entry)};
       } else if (expected->second.digest != chunk.digest || expected->second.length != length) {
         add(4, state.version, state.object.info.name, entry,
-            fmt::format("chunk {} has another digest or length in '{}/{}'", chunk.id, printable(expected->second.object),
-                        printable(expected->second.entry)));
+            fmt::format("chunk {} has another digest or length in '{}/{}'", chunk.id,
+                        printable(expected->second.object), printable(expected->second.entry)));
       }
     }
   }
@@ -177,11 +181,13 @@ class Verifier {
     for (auto& [id, state] : states_) {
       const ObjectInfo& info = state.object.info;
       if (state.entry_count != info.entry_count) {
-        add(1, state.version, info.name, {}, fmt::format("expected {} entries, found {}", info.entry_count, state.entry_count));
+        add(1, state.version, info.name, {},
+            fmt::format("expected {} entries, found {}", info.entry_count, state.entry_count));
       } else if (state.digest.finish() != state.object.state_digest) {
         add(4, state.version, info.name, {}, "its entry rows do not have the digest they were committed with");
       } else if (state.bytes != info.bytes) {
-        add(1, state.version, info.name, {}, fmt::format("expected {} bytes of tensors, found {}", info.bytes, state.bytes));
+        add(1, state.version, info.name, {},
+            fmt::format("expected {} bytes of tensors, found {}", info.bytes, state.bytes));
       }
       std::sort(state.ordinals.begin(), state.ordinals.end());
       for (std::size_t i = 0; i < state.ordinals.size(); ++i) {
@@ -203,8 +209,8 @@ class Verifier {
         expected->second.length = row.length;
       } else if (expected->second.digest != *digest || expected->second.length != row.length) {
         add(5, expected->second.version, expected->second.object, expected->second.entry,
-            fmt::format("chunk {} has digest {}, a digest row says {}", row.chunk, format::to_hex(expected->second.digest),
-                        format::to_hex(*digest)));
+            fmt::format("chunk {} has digest {}, a digest row says {}", row.chunk,
+                        format::to_hex(expected->second.digest), format::to_hex(*digest)));
       }
     } catch (const Error& error) {
       add(5, 0, {}, {}, error.what());

@@ -14,8 +14,8 @@ using namespace cairn::format;
 using cairn::testing::raised_by;
 
 TEST_CASE("the order of keys is the order of numbers", "[format][keys]") {
-  std::vector<std::uint64_t> numbers = {0, 1, 2, 10, 255, 256, 65535, 65536, 1u << 31, std::uint64_t{1} << 63,
-                                        std::numeric_limits<std::uint64_t>::max()};
+  std::vector<std::uint64_t> numbers = {
+      0, 1, 2, 10, 255, 256, 65535, 65536, 1u << 31, std::uint64_t{1} << 63, std::numeric_limits<std::uint64_t>::max()};
   for (std::size_t i = 1; i < numbers.size(); ++i) CHECK(number_key(numbers[i - 1]) < number_key(numbers[i]));
   for (const std::uint64_t number : numbers) CHECK(number_from_key(number_key(number)) == number);
 }
@@ -34,7 +34,8 @@ TEST_CASE("keys have the bytes that FORMAT.md shows", "[format][keys][golden]") 
 }
 
 TEST_CASE("an entry key keeps any name", "[format][keys]") {
-  for (const std::string& name : {std::string(), std::string("a/b"), std::string("x\0y", 3), std::string(10'000, 'n')}) {
+  for (const std::string& name :
+       {std::string(), std::string("a/b"), std::string("x\0y", 3), std::string(10'000, 'n')}) {
     const std::string key = entry_key(7, name);
     const auto parts = entry_from_key(key);
     REQUIRE(parts);
@@ -74,7 +75,8 @@ TEST_CASE("a digest taken in pieces is the digest of the whole", "[format][diges
   DigestStream stream;
   for (const std::size_t piece : {1u, 7u, 240u, 16384u, 299'999u}) {
     stream.reset();
-    for (std::size_t at = 0; at < all.size(); at += piece) stream.update(all.subspan(at, std::min(piece, all.size() - at)));
+    for (std::size_t at = 0; at < all.size(); at += piece)
+      stream.update(all.subspan(at, std::min(piece, all.size() - at)));
     CHECK(stream.finish() == digest_of(all));
   }
 }

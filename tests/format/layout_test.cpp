@@ -56,15 +56,15 @@ TEST_CASE("dimensions are ordered as the bytes lie", "[format][layout]") {
   CHECK(dimension_order(row_major({})) == Order{});
   CHECK(dimension_order(row_major({2, 3, 4})) == Order{0, 1, 2});
   CHECK(dimension_order(layout({8, 3, 5, 6}, {90, 1, 18, 3})) == Order{0, 2, 3, 1});  // channels_last
-  CHECK(dimension_order(layout({3, 2}, {1, 3})) == Order{1, 0});                       // transposed
-  CHECK(dimension_order(layout({3, 1, 2}, {2, 77, 1})) == Order{0, 1, 2});             // a size of 1 may have any stride
-  CHECK(dimension_order(layout({3, 0}, {-5, 9})) == Order{0, 1});                      // so may a tensor without elements
+  CHECK(dimension_order(layout({3, 2}, {1, 3})) == Order{1, 0});                      // transposed
+  CHECK(dimension_order(layout({3, 1, 2}, {2, 77, 1})) == Order{0, 1, 2});            // a size of 1 may have any stride
+  CHECK(dimension_order(layout({3, 0}, {-5, 9})) == Order{0, 1});  // so may a tensor without elements
 }
 
 TEST_CASE("strides with gaps, overlaps or other counts are refused", "[format][layout]") {
-  for (const TensorLayout& bad : {layout({3, 2}, {4, 1}), layout({3, 2}, {1, 1}), layout({3, 2}, {0, 1}),
-                                  layout({3, 2}, {-2, 1}), layout({3, 2}, {2}), layout({4}, {2}),
-                                  layout({2, 2}, {std::numeric_limits<std::int64_t>::max(), 1})}) {
+  for (const TensorLayout& bad :
+       {layout({3, 2}, {4, 1}), layout({3, 2}, {1, 1}), layout({3, 2}, {0, 1}), layout({3, 2}, {-2, 1}),
+        layout({3, 2}, {2}), layout({4}, {2}), layout({2, 2}, {std::numeric_limits<std::int64_t>::max(), 1})}) {
     CHECK(raised_by([&] { dimension_order(bad); }).code == ErrorCode::kInvalidArgument);
   }
 }

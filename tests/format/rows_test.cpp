@@ -167,21 +167,29 @@ TEST_CASE("an entry that breaks a rule is refused", "[format][rows][malformed]")
   refused(raw("CRNE", [](auto& builder) { return fb::CreateEntry(builder); }), "either");
   refused(raw("CRNC", [](auto& builder) { return fb::CreateEntry(builder); }), "well-formed");
   refused(raw_entry([&](auto& b) { return fb::CreateTensor(b, static_cast<fb::DType>(200)); }), "dtype 200");
-  refused(raw_entry([&](auto& b) { return fb::CreateTensor(b, fb::DType::float32, b.CreateVector(Vector{-1})); }), "negative");
+  refused(raw_entry([&](auto& b) { return fb::CreateTensor(b, fb::DType::float32, b.CreateVector(Vector{-1})); }),
+          "negative");
   refused(raw_entry([&](auto& b) {
-            return fb::CreateTensor(b, fb::DType::float32, b.CreateVector(Vector{std::int64_t{1} << 33, std::int64_t{1} << 33}));
-          }), "2^62");
+            return fb::CreateTensor(b, fb::DType::float32,
+                                    b.CreateVector(Vector{std::int64_t{1} << 33, std::int64_t{1} << 33}));
+          }),
+          "2^62");
   refused(raw_entry([&](auto& b) {
             return fb::CreateTensor(b, fb::DType::float32, b.CreateVector(Vector{2, 2}), b.CreateVector(Vector{3, 1}));
-          }), "not dense");
+          }),
+          "not dense");
   refused(raw_entry([&](auto& b) {
             return fb::CreateTensor(b, fb::DType::float32, b.CreateVector(Vector{2, 2}), b.CreateVector(Vector{1}));
-          }), "1 strides for 2");
-  refused(raw_entry([&](auto& b) { return fb::CreateTensor(b, fb::DType::float32, b.CreateVector(Vector{2})); }), "0 inline");
+          }),
+          "1 strides for 2");
+  refused(raw_entry([&](auto& b) { return fb::CreateTensor(b, fb::DType::float32, b.CreateVector(Vector{2})); }),
+          "0 inline");
   refused(raw_entry([&](auto& b) {
             return fb::CreateTensor(b, fb::DType::float32, b.CreateVector(Vector{2}), 0, false, b.CreateVector(four));
-          }), "4 inline");
-  refused(raw_entry([&](auto& b) { return fb::CreateTensor(b, fb::DType::float32, b.CreateVector(Vector{1000})); }), "no chunks");
+          }),
+          "4 inline");
+  refused(raw_entry([&](auto& b) { return fb::CreateTensor(b, fb::DType::float32, b.CreateVector(Vector{1000})); }),
+          "no chunks");
   EntryRow wrong = tensor_entry({200, 400});
   std::get<TensorRow>(wrong.payload).chunks.pop_back();
   refused(encode(wrong), "expected 5 chunks, found 4");
@@ -193,9 +201,11 @@ TEST_CASE("an entry that breaks a rule is refused", "[format][rows][malformed]")
 TEST_CASE("rows that are cut or have any byte changed decode or are refused", "[format][rows][malformed]") {
   check_hostile(encode(StoreHeader{}), [](std::string_view bytes) { decode_header(bytes); });
   check_hostile(encode(sample_checkpoint()), [](std::string_view bytes) { decode_checkpoint(9, bytes); });
-  check_hostile(encode(tensor_entry({8, 3, 30, 30}, {2700, 1, 90, 3})), [](std::string_view bytes) { decode_entry(bytes, kChunk); });
+  check_hostile(encode(tensor_entry({8, 3, 30, 30}, {2700, 1, 90, 3})),
+                [](std::string_view bytes) { decode_entry(bytes, kChunk); });
   check_hostile(encode(tensor_entry({3, 4})), [](std::string_view bytes) { decode_entry(bytes, kChunk); });
-  check_hostile(encode(EntryRow{0, Value(ValueMap{{"a", 1}})}), [](std::string_view bytes) { decode_entry(bytes, kChunk); });
+  check_hostile(encode(EntryRow{0, Value(ValueMap{{"a", 1}})}),
+                [](std::string_view bytes) { decode_entry(bytes, kChunk); });
 }
 
 TEST_CASE("rows are read at any address", "[format][rows]") {
@@ -234,7 +244,8 @@ TEST_CASE("names that cannot be kept are refused", "[format][rows]") {
   CHECK(raised_by([] { check_object_name("a/b"); }).code == ErrorCode::kInvalidArgument);
   CHECK(raised_by([] { check_object_name(std::string_view("a\0b", 3)); }).code == ErrorCode::kInvalidArgument);
   CHECK(raised_by([] { check_object_name(std::string(kMaxNameBytes + 1, 'x')); }).code == ErrorCode::kInvalidArgument);
-  CHECK(raised_by([] { check_entry_name("o", std::string(kMaxNameBytes + 1, 'x')); }).code == ErrorCode::kInvalidArgument);
+  CHECK(raised_by([] { check_entry_name("o", std::string(kMaxNameBytes + 1, 'x')); }).code ==
+        ErrorCode::kInvalidArgument);
   CHECK_FALSE(raised_by([] { check_object_name("model.\xff 2"); }).code);
   CHECK_FALSE(raised_by([] { check_entry_name("o", std::string(kMaxNameBytes, 'x')); }).code);
 }

@@ -12,8 +12,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-const std::string kGolden =
-    "cairn store\nformat 1\nreader 1\nid 0123456789abcdef0123456789abcdef\nstate ready\n";
+const std::string kGolden = "cairn store\nformat 1\nreader 1\nid 0123456789abcdef0123456789abcdef\nstate ready\n";
 
 std::string with(std::string_view from, std::string_view to) {
   std::string text = kGolden;
@@ -46,9 +45,15 @@ TEST_CASE("other files and damaged ones are told apart", "[format][store_file]")
   CHECK(raised_by([] { decode_store_file("hello"); }).code == ErrorCode::kInvalidArgument);
   CHECK(raised_by([] { decode_store_file(""); }).code == ErrorCode::kInvalidArgument);
   CHECK(raised_by([] { decode_store_file(std::string(100'000, 'x')); }).code == ErrorCode::kInvalidArgument);
-  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
-           {"format 1", "format x"}, {"format 1", "format 0"}, {"format 1\n", ""}, {"reader 1\n", ""}, {"0123", "01"},
-           {"abcdef\n", "ABCDEF\n"}, {"state ready", "state odd"}, {"state ready\n", ""}, {"format 1", "format 99999999999"}}) {
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{{"format 1", "format x"},
+                                                                                 {"format 1", "format 0"},
+                                                                                 {"format 1\n", ""},
+                                                                                 {"reader 1\n", ""},
+                                                                                 {"0123", "01"},
+                                                                                 {"abcdef\n", "ABCDEF\n"},
+                                                                                 {"state ready", "state odd"},
+                                                                                 {"state ready\n", ""},
+                                                                                 {"format 1", "format 99999999999"}}) {
     INFO(from << " -> " << to);
     CHECK(raised_by([&] { decode_store_file(with(from, to)); }).code == ErrorCode::kCorruption);
   }

@@ -98,9 +98,9 @@ TEST_CASE("every value comes back from its bytes", "[format][values]") {
 }
 
 TEST_CASE("doubles come back bit for bit", "[format][values]") {
-  for (const std::uint64_t pattern : {bits(-0.0), bits(5e-324), bits(std::numeric_limits<double>::infinity()),
-                                      std::uint64_t{0x7ff8000000000000}, std::uint64_t{0xfff800000000beef},
-                                      std::uint64_t{0x7ff0000000000001}, bits(0.1), bits(0.5)}) {
+  for (const std::uint64_t pattern :
+       {bits(-0.0), bits(5e-324), bits(std::numeric_limits<double>::infinity()), std::uint64_t{0x7ff8000000000000},
+        std::uint64_t{0xfff800000000beef}, std::uint64_t{0x7ff0000000000001}, bits(0.1), bits(0.5)}) {
     CHECK(bits(decode_value(encode_value(std::bit_cast<double>(pattern))).as_double()) == pattern);
   }
 }
@@ -124,7 +124,8 @@ TEST_CASE("a value that is cut or has any byte changed decodes or is refused", "
     for (int flip = 1; flip < 256; ++flip) {
       std::string changed = bytes;
       changed[i] = static_cast<char>(changed[i] ^ flip);
-      if (!returns_or_raises(ErrorCode::kCorruption, [&] { decode_value(changed); })) FAIL("byte " << i << " flip " << flip);
+      if (!returns_or_raises(ErrorCode::kCorruption, [&] { decode_value(changed); }))
+        FAIL("byte " << i << " flip " << flip);
     }
   }
 }
@@ -163,9 +164,15 @@ TEST_CASE("a value whose parts are shared cannot unfold beyond its length", "[fo
 TEST_CASE("names are shown without bytes that a terminal would take for commands", "[format][utf8]") {
   using format::escape_unprintable;
   CHECK(escape_unprintable("weight") == "weight");
-  CHECK(escape_unprintable("gr\xc3\xb6\xc3\x9f" "e") == "gr\xc3\xb6\xc3\x9f" "e");
+  CHECK(escape_unprintable("gr\xc3\xb6\xc3\x9f"
+                           "e") ==
+        "gr\xc3\xb6\xc3\x9f"
+        "e");
   CHECK(escape_unprintable(std::string("a\x1b[31m\0", 7)) == "a\\x1b[31m\\x00");
   CHECK(escape_unprintable("\xff\xc0\x80") == "\\xff\\xc0\\x80");
-  CHECK(escape_unprintable("\xc2\x9b" "31m") == "\\xc2\\x9b" "31m");
+  CHECK(escape_unprintable("\xc2\x9b"
+                           "31m") ==
+        "\\xc2\\x9b"
+        "31m");
   CHECK(escape_unprintable("\xed\xa0\x80") == "\\xed\\xa0\\x80");
 }

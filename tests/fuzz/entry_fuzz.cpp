@@ -1,5 +1,5 @@
-// Every decoder of rows: it returns or raises kCorruption (a header: kUnsupportedVersion as well), and what it returns encodes to
-// something that decodes to the same. The first byte chooses the decoder.
+// Every decoder of rows: it returns or raises kCorruption (a header: kUnsupportedVersion as well), and what it returns
+// encodes to something that decodes to the same. The first byte chooses the decoder.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -60,7 +60,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } catch (const Error& error) {
     const bool may_be_foreign = which % 6 == 0 || which % 6 == 4;
     require(error.code() == ErrorCode::kCorruption ||
-            (may_be_foreign && (error.code() == ErrorCode::kUnsupportedVersion || error.code() == ErrorCode::kInvalidArgument)));
+            (may_be_foreign &&
+             (error.code() == ErrorCode::kUnsupportedVersion || error.code() == ErrorCode::kInvalidArgument)));
   }
   return 0;
 }

@@ -337,3 +337,22 @@ TEST_CASE("LBFGS refuses parameters in another order and vectors of another leng
   torch::optim::LBFGS into(swapped->parameters());
   CHECK(contains(message_of([&] { apply(snapshot, {{"model", swapped}, {"o", into}}); }), "in another order"));
 }
+
+TEST_CASE("an option that may be none stays none when the checkpoint does not know it", "[apply][optimizer]") {
+  torch::optim::LBFGS lbfgs({torch::zeros({2}).requires_grad_()});
+  Snapshot snapshot = take({{"o", lbfgs}});
+  CHECK(snapshot["o"].value("param_groups.0.line_search_fn").is_null());
+  snapshot["o"].erase("param_groups.0.line_search_fn");
+  ApplyOptions loose;
+  loose.allow_missing = true;
+  CHECK(apply(snapshot, {{"o", lbfgs}}, loose).missing == std::vector<std::string>{"o/param_groups.0.line_search_fn"});
+  CHECK(take({{"o", lbfgs}})["o"].value("param_groups.0.line_search_fn").is_null());
+}
+
+TEST_CASE("a param group with options of another class is refused", "[optimizer][errors]") {
+  Adam adam({torch::zeros({2}).requires_grad_()});
+  const Snapshot snapshot = take({{"o", adam}});
+  adam.param_groups()[0].set_options(std::make_unique<SGDOptions>(0.1));
+  CHECK(code_of([&] { capture({{"o", adam}}); }) == ErrorCode::kUnsupported);
+  CHECK(code_of([&] { apply(snapshot, {{"o", adam}}); }) == ErrorCode::kMismatch);
+}

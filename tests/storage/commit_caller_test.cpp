@@ -48,11 +48,11 @@ TEST_CASE("bytes that have to be fetched are fetched in pieces that keep to the 
   CHECK(read_back(*database, 1) == state);
 
   SECTION("an exception of the source ends the create and leaves nothing") {
-    std::get<storage::NewTensor>(checkpoint.objects[0].entries[0].payload).bytes.read =
-        [](std::uint64_t offset, std::span<std::byte> out) {
-          std::fill(out.begin(), out.end(), std::byte{1});
-          if (offset > 10 * kSmallChunkSize) throw std::runtime_error("the device is gone");
-        };
+    std::get<storage::NewTensor>(checkpoint.objects[0].entries[0].payload).bytes.read = [](std::uint64_t offset,
+                                                                                           std::span<std::byte> out) {
+      std::fill(out.begin(), out.end(), std::byte{1});
+      if (offset > 10 * kSmallChunkSize) throw std::runtime_error("the device is gone");
+    };
     CHECK_THROWS_WITH(storage::commit(*database, checkpoint, options), "the device is gone");
     CHECK(storage::latest_checkpoint(*database)->version == 1);
     CHECK(commit(*database, model_of(4, 3, kSmallChunkSize)).info.version == 2);

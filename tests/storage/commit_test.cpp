@@ -47,8 +47,8 @@ std::uint64_t rows_of(const storage::Database& database, storage::Family family)
 TEST_CASE("tensors of every size around the limits come back as they were") {
   ScratchDatabase scratch;
   TestState state = {{"model", {}}};
-  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{256}, std::size_t{257}, kSmallChunkSize - 1,
-                                 kSmallChunkSize, kSmallChunkSize + 1, 3 * kSmallChunkSize + 5}) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{256}, std::size_t{257},
+                                 kSmallChunkSize - 1, kSmallChunkSize, kSmallChunkSize + 1, 3 * kSmallChunkSize + 5}) {
     state[0].entries.emplace_back(fmt::format("size {}", size), bytes_of(size, size));
   }
   SECTION("by the batch") {}
@@ -181,7 +181,8 @@ TEST_CASE("states are shared with the parent and the newest checkpoint, object b
     storage::remove_checkpoint(*database, 6);
     storage::remove_checkpoint(*database, 4);
     CHECK(rows_of(*database, storage::Family::kEntry) == 2);  // of 3 and 5
-    CHECK_THAT(message_of(ErrorCode::kNotFound, [&] { storage::remove_checkpoint(*database, 4); }), ContainsSubstring("4"));
+    CHECK_THAT(message_of(ErrorCode::kNotFound, [&] { storage::remove_checkpoint(*database, 4); }),
+               ContainsSubstring("4"));
   }
 }
 
@@ -202,9 +203,17 @@ TEST_CASE("entry names may be any bytes, and keep the order of the state dict") 
   ScratchDatabase scratch;
   const auto database = scratch.open();
   TestState state = {{"model", {}}};
-  const std::vector<std::string> names = {"z",       "",          std::string("\0", 1), "a/b/c", "\xff\xfe", "Weight",
-                                          "weight",  "a",         std::string(10'000, 'n'),
-                                          "\xc3\xa4", std::string("a\0b", 3)};
+  const std::vector<std::string> names = {"z",
+                                          "",
+                                          std::string("\0", 1),
+                                          "a/b/c",
+                                          "\xff\xfe",
+                                          "Weight",
+                                          "weight",
+                                          "a",
+                                          std::string(10'000, 'n'),
+                                          "\xc3\xa4",
+                                          std::string("a\0b", 3)};
   for (const std::string& name : names) state[0].entries.emplace_back(name, bytes_of(name.size(), 300));
   state[0].entries.emplace_back("value", Value(ValueList{1, 2.5, "x", nullptr}));
   state.push_back({"\xff object", {{"w", bytes_of(1, 10)}}});
@@ -233,7 +242,8 @@ TEST_CASE("what cannot be stored is refused before anything is written") {
   CHECK_THAT(refused(checkpoint_of({{"model", {}}, {"model", {}}})), ContainsSubstring("model"));
   CHECK_THAT(refused(checkpoint_of({{"model", {{"w", bytes}, {"w", bytes}}}})), ContainsSubstring("model/w"));
   CHECK_THAT(refused(checkpoint_of({{"model", {{std::string(70'000, 'x'), bytes}}}})), ContainsSubstring("model"));
-  CHECK_THAT(refused(checkpoint_of({{"model", {{"v", Value(std::string(65u << 20, 'x'))}}}})), ContainsSubstring("model/v"));
+  CHECK_THAT(refused(checkpoint_of({{"model", {{"v", Value(std::string(65u << 20, 'x'))}}}})),
+             ContainsSubstring("model/v"));
   Value deep = 1;
   for (int i = 0; i < 100; ++i) deep = Value(ValueList{deep});
   refused(checkpoint_of({{"model", {{"v", deep}}}}));
@@ -284,8 +294,9 @@ TEST_CASE("invariant 4: a later create changes no row and no chunk of an earlier
   const auto database = scratch.open();
   const auto dump = [&] {
     std::vector<std::pair<std::string, std::string>> rows;
-    for (const storage::Family family : {storage::Family::kCheckpoint, storage::Family::kEntry, storage::Family::kDigest,
-                                         storage::Family::kChunk, storage::Family::kSmallChunk}) {
+    for (const storage::Family family :
+         {storage::Family::kCheckpoint, storage::Family::kEntry, storage::Family::kDigest, storage::Family::kChunk,
+          storage::Family::kSmallChunk}) {
       const std::unique_ptr<rocksdb::Iterator> row(
           database->handles().db().NewIterator(rocksdb::ReadOptions(), database->handles().family(family)));
       for (row->SeekToFirst(); row->Valid(); row->Next()) {

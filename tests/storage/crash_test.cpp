@@ -1,5 +1,6 @@
-// The crash sweep: an action is cut short after each of its changes to the file system, what was not synced is lost, and the
-// store is opened again. Whatever was committed before must be whole; what was being done must be done, or not begun.
+// The crash sweep: an action is cut short after each of its changes to the file system, what was not synced is lost,
+// and the store is opened again. Whatever was committed before must be whole; what was being done must be done, or not
+// begun.
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -120,11 +121,13 @@ void run(const Sweep& sweep, Loss loss, std::uint64_t stride) {
 }
 
 Sweep sweep_of_segments() {
-  return {"create by segments", [](storage::Database& database) {
+  return {"create by segments",
+          [](storage::Database& database) {
             storage::CommitOptions options;
             options.threads = 2;
             commit(database, large_state(), options);
-          }, std::pair(std::uint64_t{3}, large_state()), std::nullopt};
+          },
+          std::pair(std::uint64_t{3}, large_state()), std::nullopt};
 }
 
 Sweep sweep_of_small() {
@@ -149,7 +152,8 @@ TEST_CASE("invariant 2: a create by the batch that loses power after any change 
   run(sweep_of_small(), loss, 1);
 }
 
-TEST_CASE("invariant 1: a removal that loses power after any change removes the checkpoint or leaves it whole", "[crash]") {
+TEST_CASE("invariant 1: a removal that loses power after any change removes the checkpoint or leaves it whole",
+          "[crash]") {
   const Loss loss = GENERATE(Loss::kNames, Loss::kHalf);
   run(sweep_of_removal(), loss, 1);
 }

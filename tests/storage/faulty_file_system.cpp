@@ -1,5 +1,5 @@
-// Every change takes the state's mutex, asks whether it may happen, happens on the real file system, and is noted: for files
-// how many bytes are synced, for names how to undo them.
+// Every change takes the state's mutex, asks whether it may happen, happens on the real file system, and is noted: for
+// files how many bytes are synced, for names how to undo them.
 #include "storage/faulty_file_system.h"
 
 #include <algorithm>
@@ -17,7 +17,9 @@ using rocksdb::FileOptions, rocksdb::IODebugContext, rocksdb::IOOptions, rocksdb
 
 namespace {
 
-struct FileState { std::uint64_t synced_bytes = 0; };
+struct FileState {
+  std::uint64_t synced_bytes = 0;
+};
 
 /// A change of names that its directory's sync has not made durable yet.
 struct PendingName {
@@ -173,7 +175,9 @@ class FaultyWritableFile : public rocksdb::FSWritableFileOwnerWrapper {
   IOStatus Sync(const IOOptions& options, IODebugContext* context) override { return sync(options, context); }
   IOStatus Fsync(const IOOptions& options, IODebugContext* context) override { return sync(options, context); }
   // Says nothing about durability, so it is none of the changes.
-  IOStatus RangeSync(std::uint64_t, std::uint64_t, const IOOptions&, IODebugContext*) override { return IOStatus::OK(); }
+  IOStatus RangeSync(std::uint64_t, std::uint64_t, const IOOptions&, IODebugContext*) override {
+    return IOStatus::OK();
+  }
   void PrepareWrite(std::size_t, std::size_t, const IOOptions&, IODebugContext*) override {}
   IOStatus Allocate(std::uint64_t, std::uint64_t, const IOOptions&, IODebugContext*) override { return IOStatus::OK(); }
 
@@ -232,13 +236,11 @@ OperationCounts FaultyFileSystem::counts() const {
   const std::lock_guard<std::mutex> lock(state_->mutex);
   return state_->counts;
 }
-
 void FaultyFileSystem::reset_counts() {
   const std::lock_guard<std::mutex> lock(state_->mutex);
   state_->counts = {};
   state_->journal.clear();
 }
-
 std::vector<std::string> FaultyFileSystem::journal() const {
   const std::lock_guard<std::mutex> lock(state_->mutex);
   return state_->journal;
@@ -248,17 +250,14 @@ void FaultyFileSystem::cut_power_after(std::uint64_t changes) {
   const std::lock_guard<std::mutex> lock(state_->mutex);
   state_->cut_at = state_->counts.changes + changes;
 }
-
 void FaultyFileSystem::fail_once_after(std::uint64_t changes) {
   const std::lock_guard<std::mutex> lock(state_->mutex);
   state_->fail_at = state_->counts.changes + changes;
 }
-
 void FaultyFileSystem::fail_for_space(std::string part_of_name) {
   const std::lock_guard<std::mutex> lock(state_->mutex);
   state_->no_space_for = std::move(part_of_name);
 }
-
 void FaultyFileSystem::limit_space(std::uint64_t bytes) {
   const std::lock_guard<std::mutex> lock(state_->mutex);
   state_->capacity = bytes;
@@ -313,7 +312,8 @@ IOStatus FaultyFileSystem::NewWritableFile(const std::string& name, const FileOp
 }
 
 IOStatus FaultyFileSystem::ReopenWritableFile(const std::string& name, const FileOptions& options,
-                                              std::unique_ptr<rocksdb::FSWritableFile>* result, IODebugContext* context) {
+                                              std::unique_ptr<rocksdb::FSWritableFile>* result,
+                                              IODebugContext* context) {
   if (!state_->is_ours(name)) return target()->ReopenWritableFile(name, options, result, context);
   const std::lock_guard<std::mutex> lock(state_->mutex);
   const fs::path path = fs::path(name).lexically_normal();
@@ -351,7 +351,8 @@ IOStatus FaultyFileSystem::CreateDir(const std::string& name, const IOOptions& o
   return CreateDirIfMissing(name, options, context);
 }
 
-IOStatus FaultyFileSystem::CreateDirIfMissing(const std::string& name, const IOOptions& options, IODebugContext* context) {
+IOStatus FaultyFileSystem::CreateDirIfMissing(const std::string& name, const IOOptions& options,
+                                              IODebugContext* context) {
   if (!state_->is_ours(name) || fs::exists(name)) return target()->CreateDirIfMissing(name, options, context);
   const std::lock_guard<std::mutex> lock(state_->mutex);
   ++state_->counts.creations;

@@ -1,8 +1,8 @@
 // A file system that counts, fails on demand, runs full, and loses power.
 //
-// It stands between RocksDB and the real file system, for everything below one directory. What a machine keeps over a power
-// cut is modelled strictly: bytes of a file up to its last sync, names of a directory up to the last sync of that directory.
-// Reads always work. A file's and its directory's sync are separate, as POSIX says, although ext4 does more.
+// It stands between RocksDB and the real file system, for everything below one directory. What a machine keeps over a
+// power cut is modelled strictly: bytes of a file up to its last sync, names of a directory up to the last sync of that
+// directory. Reads always work. A file's and its directory's sync are separate, as POSIX says, although ext4 does more.
 #pragma once
 
 #include <cstdint>

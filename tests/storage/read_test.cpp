@@ -20,15 +20,15 @@ namespace {
 
 format::TensorRow tensor_of(const storage::Database& database, std::uint64_t version, const std::string& name) {
   const auto checkpoint = storage::find_checkpoint(database, version);
-  return std::get<format::TensorRow>(
-      storage::find_entry(database, checkpoint->row.objects.at(0).state, name)->payload);
+  return std::get<format::TensorRow>(storage::find_entry(database, checkpoint->row.objects.at(0).state, name)->payload);
 }
 
 }  // namespace
 
 TEST_CASE("a verified copy copies every byte and has the digest of the whole, at any address and length") {
   format::DigestStream stream;
-  for (const std::size_t size : {0u, 1u, 15u, 16u, 17u, 63u, 64u, 65u, 1000u, 16384u, 65535u, 65536u, 65537u, 100'003u, 300'000u}) {
+  for (const std::size_t size :
+       {0u, 1u, 15u, 16u, 17u, 63u, 64u, 65u, 1000u, 16384u, 65535u, 65536u, 65537u, 100'003u, 300'000u}) {
     const Bytes from = bytes_of(size, size + 32);
     for (const std::size_t shift : {0u, 1u, 7u, 8u, 15u}) {
       Bytes to(size + 64, std::byte{0xee});
@@ -51,8 +51,12 @@ TEST_CASE("ranges of chunks are read, and only they") {
   const Bytes bytes = bytes_of(1, size);
   commit(*database, {{"model", {{"w", bytes}}}});
   const format::TensorRow tensor = tensor_of(*database, 1, "w");
-  for (const auto& [begin, end] : {std::pair<std::size_t, std::size_t>{0, 1}, {5, 5}, {kSmallChunkSize - 1, kSmallChunkSize + 1},
-                                   {10, size - 10}, {size - 1, size}, {0, size}}) {
+  for (const auto& [begin, end] : {std::pair<std::size_t, std::size_t>{0, 1},
+                                   {5, 5},
+                                   {kSmallChunkSize - 1, kSmallChunkSize + 1},
+                                   {10, size - 10},
+                                   {size - 1, size},
+                                   {0, size}}) {
     Bytes out(end - begin);
     std::vector<storage::ChunkRead> reads;
     for (std::size_t index = 0; index < tensor.chunks.size(); ++index) {
@@ -86,11 +90,11 @@ TEST_CASE("a callback gets every byte once, with its place") {
     const Bytes& wanted = name == "w" ? bytes : tiny;
     Bytes out(wanted.size());
     std::atomic<std::size_t> count{0};
-    const std::function<void(std::uint64_t, std::span<const std::byte>)> write =
-        [&](std::uint64_t offset, std::span<const std::byte> piece) {
-          std::memcpy(out.data() + offset, piece.data(), piece.size());
-          count += piece.size();
-        };
+    const std::function<void(std::uint64_t, std::span<const std::byte>)> write = [&](std::uint64_t offset,
+                                                                                     std::span<const std::byte> piece) {
+      std::memcpy(out.data() + offset, piece.data(), piece.size());
+      count += piece.size();
+    };
     std::vector<storage::ChunkRead> reads;
     storage::plan_reads(tensor_of(*database, 1, name), kSmallChunkSize, nullptr, &write, name, reads);
     storage::ReadOptions options;
@@ -139,7 +143,8 @@ TEST_CASE("a chunk with another length or digest than its entry says is refused"
   std::vector<storage::ChunkRead> reads;
   storage::plan_reads(row, kSmallChunkSize, out.data(), nullptr, "model/w", reads);
   const auto refused = [&](storage::ChunkRead read) {
-    const std::string message = message_of(ErrorCode::kCorruption, [&] { storage::read_chunks(*database, {read}, {}); });
+    const std::string message =
+        message_of(ErrorCode::kCorruption, [&] { storage::read_chunks(*database, {read}, {}); });
     CHECK_THAT(message, Catch::Matchers::ContainsSubstring("model/w"));
   };
   storage::ChunkRead read = reads.at(0);

@@ -1,4 +1,5 @@
-// A database in a directory of its own, and states whose bytes follow from numbers: what comes back can be compared whole.
+// A database in a directory of its own, and states whose bytes follow from numbers: what comes back can be compared
+// whole.
 #pragma once
 
 #include <cstddef>

@@ -112,8 +112,8 @@ TEST_CASE("a flipped bit in a chunk is named by reads and verify, and spares all
     REQUIRE(entry);
     Bytes bytes(size);
     std::vector<storage::ChunkRead> reads;
-    storage::plan_reads(std::get<format::TensorRow>(entry->payload), database->chunk_size(), bytes.data(), nullptr, name,
-                        reads);
+    storage::plan_reads(std::get<format::TensorRow>(entry->payload), database->chunk_size(), bytes.data(), nullptr,
+                        name, reads);
     storage::read_chunks(*database, std::move(reads), {});
     CHECK(bytes == std::get<Bytes>(state[0].entries[index].second));
   }
@@ -219,7 +219,8 @@ TEST_CASE("invariant 5: verify finds a digest row that leads nowhere or to anoth
   commit(*database, state);
   const format::Digest absent{1, 2};
   const std::uint64_t chunk = format::small_chunk_id(1, 0);
-  put(*database, Family::kDigest, format::digest_key(absent), format::encode_digest_row({format::small_chunk_id(1, 9), 7}));
+  put(*database, Family::kDigest, format::digest_key(absent),
+      format::encode_digest_row({format::small_chunk_id(1, 9), 7}));
   CHECK(has_problem(*database, 5, "missing"));
   put(*database, Family::kDigest, format::digest_key(absent), format::encode_digest_row({chunk, kSmallChunkSize}));
   CHECK(has_problem(*database, 5, "layer.0.weight"));

@@ -1,9 +1,8 @@
 // Reading in part: odd tensors come back as they were, rows read their own chunks, damage is named.
-#include "support/torch_test.h"
-
 #include <complex>
 
 #include "store/scratch_store.h"
+#include "support/torch_test.h"
 
 using namespace cairn;
 using namespace cairn::testing;
@@ -180,8 +179,12 @@ TEST_CASE("a flipped bit is found on every way to read it, with object and entry
       [&] { checkpoint.rows("model", "bad", 0, 1); },
       [&] { checkpoint.state_dict("model"); },
       [&] { checkpoint.read(); },
-      [&] { apply_checkpoint(checkpoint, {{"model", StateDict(into)}}); },
-      [&] { apply_checkpoint(checkpoint, {{"model", StateDict(into)}}, before); },
+      [&] {
+        apply_checkpoint(checkpoint, {{"model", StateDict(into)}});
+      },
+      [&] {
+        apply_checkpoint(checkpoint, {{"model", StateDict(into)}}, before);
+      },
   };
   for (std::size_t way = 0; way < ways.size(); ++way) {
     INFO("way " << way);
@@ -191,8 +194,8 @@ TEST_CASE("a flipped bit is found on every way to read it, with object and entry
       FAIL("no error was raised");
     } catch (const Error& error) {
       CHECK(error.code() == ErrorCode::kCorruption);
-      CHECK_THAT(error.what(), Catch::Matchers::ContainsSubstring("checkpoint 1") &&
-                                   Catch::Matchers::ContainsSubstring("model/bad"));
+      CHECK_THAT(error.what(),
+                 Catch::Matchers::ContainsSubstring("checkpoint 1") && Catch::Matchers::ContainsSubstring("model/bad"));
     }
   }
   CHECK(into_good.equal(torch::zeros({600, 600})));  // the last way checked before it copied

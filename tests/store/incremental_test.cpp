@@ -1,7 +1,6 @@
 // What a create writes is what changed.
-#include "support/torch_test.h"
-
 #include "store/scratch_store.h"
+#include "support/torch_test.h"
 
 using namespace cairn;
 using namespace cairn::testing;
@@ -50,13 +49,14 @@ TEST_CASE("a save with one changed tensor writes about that tensor", "[store][de
   CHECK(same_bits(store.checkpoint(1)->tensor("model", "layers.16.weight"), model.tensor("layers.16.weight")));
 }
 
-TEST_CASE("an object that did not change shares its rows with the checkpoint before, also after a reopen", "[store][dedup]") {
+TEST_CASE("an object that did not change shares its rows with the checkpoint before, also after a reopen",
+          "[store][dedup]") {
   ScratchStore scratch;
   const at::Tensor frozen = certified(1, "frozen", {900, 900});
   for (int64_t step = 1; step <= 3; ++step) {
     Store store = scratch.open();
-    const Created created =
-        store.create_checkpoint({{"backbone", StateDict{{"w", frozen}}}, {"head", StateDict{{"w", certified(step, "w", {100})}}}});
+    const Created created = store.create_checkpoint(
+        {{"backbone", StateDict{{"w", frozen}}}, {"head", StateDict{{"w", certified(step, "w", {100})}}}});
     if (step > 1) CHECK(created.written_bytes < 4096);
   }
 }

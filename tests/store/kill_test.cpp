@@ -1,17 +1,18 @@
-// Real processes killed with SIGKILL while they commit: what they had acknowledged is there, the rest is whole or absent.
+// Real processes killed with SIGKILL while they commit: what they had acknowledged is there, the rest is whole or
+// absent.
 //
-// The child runs this same executable with a hidden argument (main.cpp), so that no Torch thread is forked. It writes each version number to a pipe once its create has returned.
-#include "support/torch_test.h"
+// The child runs this same executable with a hidden argument (main.cpp), so that no Torch thread is forked. It writes
+// each version number to a pipe once its create has returned.
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
 #include <random>
 
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "store/scratch_store.h"
+#include "support/torch_test.h"
 
 using namespace cairn;
 using namespace cairn::testing;
@@ -23,14 +24,17 @@ namespace {
 constexpr int kEntries = 6;
 
 /// Sizes differ, so that some creates go by segments and some by the batch alone.
-std::vector<int64_t> sizes_of(int64_t step) { return step % 3 == 0 ? std::vector<int64_t>{40, 50} : std::vector<int64_t>{400, 500}; }
+std::vector<int64_t> sizes_of(int64_t step) {
+  return step % 3 == 0 ? std::vector<int64_t>{40, 50} : std::vector<int64_t>{400, 500};
+}
 
 StateDict state_at(int64_t step) {
   StateDict state;
   for (int i = 0; i < kEntries; ++i) {
     const std::string name = "layer." + std::to_string(i);
     // Two of six entries change with each step; the others with every fourth.
-    state.insert(name, certified(i < 2 ? step : step / 4, name, i < 2 ? sizes_of(step) : std::vector<int64_t>{300, 300}));
+    state.insert(name,
+                 certified(i < 2 ? step : step / 4, name, i < 2 ? sizes_of(step) : std::vector<int64_t>{300, 300}));
   }
   return state;
 }
@@ -87,7 +91,8 @@ TEST_CASE("50 kills at random moments lose nothing that was acknowledged", "[sto
     }
     usleep(static_cast<useconds_t>(random() % 20'000));
     kill(child, SIGKILL);
-    while (read(pipe_ends[0], &version, sizeof version) == sizeof version) acknowledged = std::max(acknowledged, version);
+    while (read(pipe_ends[0], &version, sizeof version) == sizeof version)
+      acknowledged = std::max(acknowledged, version);
     close(pipe_ends[0]);
     int status = 0;
     REQUIRE(waitpid(child, &status, 0) == child);

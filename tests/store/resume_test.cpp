@@ -1,9 +1,8 @@
 // The main job: train, stop, resume, and be bit for bit where the uninterrupted run is.
-#include "support/torch_test.h"
-
 #include <optional>
 
 #include "store/scratch_store.h"
+#include "support/torch_test.h"
 
 using namespace cairn;
 using namespace cairn::testing;
@@ -28,7 +27,8 @@ struct Run {
     rate *= 0.97;
     static_cast<torch::optim::AdamWOptions&>(optimizer.param_groups()[0].options()).lr(rate);
     at::Tensor x = torch::randn({4, 12});
-    for (std::size_t i = 0; i < indices->size(); ++i) x[static_cast<int64_t>(i)].add_(static_cast<double>((*indices)[i]));
+    for (std::size_t i = 0; i < indices->size(); ++i)
+      x[static_cast<int64_t>(i)].add_(static_cast<double>((*indices)[i]));
     optimizer.zero_grad();
     auto loss = (model->forward(x) - 1).square().mean();
     loss.backward();
@@ -132,8 +132,7 @@ TEST_CASE("a model is applied without the optimizer beside it, even when the opt
   ScratchStore scratch;
   const at::Tensor moment = certified(1, "moment", {600, 600});
   const at::Tensor weight = certified(1, "weight", {600, 600});
-  scratch.open().create_checkpoint(
-      {{"model", StateDict{{"w", weight}}}, {"optimizer", StateDict{{"m", moment}}}});
+  scratch.open().create_checkpoint({{"model", StateDict{{"w", weight}}}, {"optimizer", StateDict{{"m", moment}}}});
   REQUIRE(damage(scratch.path(), std::string_view(static_cast<const char*>(moment.data_ptr()), 64)));
   scratch.expect_damage();
   at::Tensor target = torch::zeros({600, 600});

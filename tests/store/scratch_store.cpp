@@ -1,13 +1,13 @@
 // Looks for damage with the library's own verify, as every user of a store would.
 #include "store/scratch_store.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
-
-#include <unistd.h>
 
 #include "support/torch_test.h"
 

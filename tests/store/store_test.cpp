@@ -1,6 +1,4 @@
 // The catalog: creating, listing, finding, removing, who may open what.
-#include "support/torch_test.h"
-
 #include <chrono>
 #include <fstream>
 #include <limits>
@@ -8,6 +6,7 @@
 #include <thread>
 
 #include "store/scratch_store.h"
+#include "support/torch_test.h"
 
 using namespace cairn;
 using namespace cairn::testing;
@@ -131,8 +130,22 @@ TEST_CASE("entry names are any bytes, as long as they are different", "[store][n
   ScratchStore scratch;
   Store store = scratch.open();
   StateDict entries;
-  const std::vector<std::string> names = {"a/b", "a//b", "../x", "/abs", "a.b_c", "a_b.c", "a%2Eb", "Weight", "weight", " ",
-                                          std::string("nul\0inside", 10), std::string(10'000, 'n'), "\xff\xfe", "2", "10", ""};
+  const std::vector<std::string> names = {"a/b",
+                                          "a//b",
+                                          "../x",
+                                          "/abs",
+                                          "a.b_c",
+                                          "a_b.c",
+                                          "a%2Eb",
+                                          "Weight",
+                                          "weight",
+                                          " ",
+                                          std::string("nul\0inside", 10),
+                                          std::string(10'000, 'n'),
+                                          "\xff\xfe",
+                                          "2",
+                                          "10",
+                                          ""};
   for (const std::string& name : names) entries.insert(name, certified(1, name, {100}));
   store.create_checkpoint({{"odd", entries}});
   const StateDict read = store.latest()->state_dict("odd");
@@ -174,7 +187,8 @@ TEST_CASE("invariant 9: the number of a removed newest checkpoint is not given a
   CHECK(store.create_checkpoint({{"t", torch::ones({3})}}).version == 3);
 }
 
-TEST_CASE("a checkpoint that a handle pins cannot be removed, and stays readable without its Store", "[store][remove]") {
+TEST_CASE("a checkpoint that a handle pins cannot be removed, and stays readable without its Store",
+          "[store][remove]") {
   ScratchStore scratch;
   std::optional<Checkpoint> handle;
   {
@@ -263,12 +277,16 @@ TEST_CASE("messages name what was asked for and what is nearest", "[store][error
   store.create_checkpoint({{"model", StateDict{{"fc1.weight", torch::ones({2, 3})}, {"epoch", Value(3)}}}});
   const Checkpoint checkpoint = *store.latest();
   using Catch::Matchers::ContainsSubstring;
-  CHECK_THAT(message_of([&] { checkpoint.tensor("modle", "fc1.weight"); }), ContainsSubstring("'modle'") && ContainsSubstring("'model'"));
-  CHECK_THAT(message_of([&] { checkpoint.tensor("model", "fc1.wieght"); }),
-             ContainsSubstring("checkpoint 1") && ContainsSubstring("'fc1.wieght'") && ContainsSubstring("'fc1.weight'"));
-  CHECK_THAT(message_of([&] { checkpoint.tensor("model", "epoch"); }), ContainsSubstring("model/epoch") && ContainsSubstring("plain value"));
+  CHECK_THAT(message_of([&] { checkpoint.tensor("modle", "fc1.weight"); }),
+             ContainsSubstring("'modle'") && ContainsSubstring("'model'"));
+  CHECK_THAT(message_of([&] { checkpoint.tensor("model", "fc1.wieght"); }), ContainsSubstring("checkpoint 1") &&
+                                                                                ContainsSubstring("'fc1.wieght'") &&
+                                                                                ContainsSubstring("'fc1.weight'"));
+  CHECK_THAT(message_of([&] { checkpoint.tensor("model", "epoch"); }),
+             ContainsSubstring("model/epoch") && ContainsSubstring("plain value"));
   CHECK_THAT(message_of([&] { checkpoint.value("model", "fc1.weight"); }), ContainsSubstring("is a tensor"));
-  CHECK_THAT(message_of([&] { checkpoint.rows("model", "fc1.weight", 1, 3); }), ContainsSubstring("[1, 3)") && ContainsSubstring("{2, 3}"));
+  CHECK_THAT(message_of([&] { checkpoint.rows("model", "fc1.weight", 1, 3); }),
+             ContainsSubstring("[1, 3)") && ContainsSubstring("{2, 3}"));
   CHECK(checkpoint.value("model", "epoch").as_int() == 3);
 }
 

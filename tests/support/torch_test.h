@@ -1,5 +1,5 @@
-// LibTorch, then Catch2, in the one order that works: c10's glog shim defines CHECK and its kin as fatal checks, and whoever
-// comes second wins without a warning (pytorch/pytorch#79272).
+// LibTorch, then Catch2, in the one order that works: c10's glog shim defines CHECK and its kin as fatal checks, and
+// whoever comes second wins without a warning (pytorch/pytorch#79272).
 #pragma once
 
 #include <torch/torch.h>

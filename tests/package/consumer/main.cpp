@@ -1,6 +1,5 @@
 // Commits a module and reads one tensor back, through the installed package alone.
 #include <cairn/cairn.h>
-
 #include <torch/nn/modules/linear.h>
 
 int main(int argc, char** argv) {
