@@ -237,7 +237,8 @@ class Verifier {
         if (!row) {
           rocksdb::ReadOptions options;
           options.fill_cache = false;
-          options.verify_checksums = false;  // the digest says more
+          // Damage beside a payload must not reach the assertions of the distribution's RocksDB.
+          options.verify_checksums = true;
           row.reset(handles_.db().NewIterator(options, handles_.family(family)));
         }
         check_chunk(*row, all[i].first, *all[i].second);
@@ -252,7 +253,8 @@ class Verifier {
       add(invariant, expected.version, expected.object, expected.entry, fmt::format("chunk {}: {}", id, what));
     };
     row.Seek(format::number_key(id));
-    if (!row.status().ok()) return report(expected.is_referenced ? 3 : 5, row.status().ToString());
+    if (row.status().IsCorruption()) return report(4, row.status().ToString());
+    if (!row.status().ok()) return report(0, row.status().ToString());
     if (!row.Valid() || format::number_from_key(view_of(row.key())) != id) {
       return report(expected.is_referenced ? 3 : 5, "it is missing");
     }

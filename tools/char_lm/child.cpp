@@ -19,25 +19,31 @@ namespace char_lm {
 
 namespace {
 
-/// As system(3): the terminal's signals are for the child.
-class IgnoredInterrupts {
+volatile std::sig_atomic_t running_child = 0;
+
+void end_child(int) {
+  if (running_child > 0) kill(running_child, SIGTERM);
+}
+
+/// Interrupts and requests to end are for the child; the caller sees how it ended and cleans up.
+class ForwardedSignals {
  public:
-  IgnoredInterrupts() {
-    struct sigaction ignore {};
-    ignore.sa_handler = SIG_IGN;
-    sigaction(SIGINT, &ignore, &interrupt_);
-    sigaction(SIGQUIT, &ignore, &quit_);
+  ForwardedSignals() {
+    struct sigaction forward {};
+    forward.sa_handler = end_child;
+    sigaction(SIGINT, &forward, &interrupt_);
+    sigaction(SIGTERM, &forward, &terminate_);
   }
-  ~IgnoredInterrupts() {
+  ~ForwardedSignals() {
     sigaction(SIGINT, &interrupt_, nullptr);
-    sigaction(SIGQUIT, &quit_, nullptr);
+    sigaction(SIGTERM, &terminate_, nullptr);
   }
-  IgnoredInterrupts(const IgnoredInterrupts&) = delete;
-  IgnoredInterrupts& operator=(const IgnoredInterrupts&) = delete;
+  ForwardedSignals(const ForwardedSignals&) = delete;
+  ForwardedSignals& operator=(const ForwardedSignals&) = delete;
 
  private:
   struct sigaction interrupt_ {};
-  struct sigaction quit_ {};
+  struct sigaction terminate_ {};
 };
 
 void check(int error, const char* what) {
@@ -58,24 +64,17 @@ Ending run_self(const std::vector<std::string>& arguments) {
   pointers.push_back(nullptr);
 
   std::fflush(stdout);
-  const IgnoredInterrupts ignored;
-  posix_spawnattr_t attributes;
-  check(posix_spawnattr_init(&attributes), "posix_spawnattr_init");
-  sigset_t defaults;
-  sigemptyset(&defaults);
-  sigaddset(&defaults, SIGINT);
-  sigaddset(&defaults, SIGQUIT);
-  posix_spawnattr_setsigdefault(&attributes, &defaults);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  const ForwardedSignals forwarded;
   pid_t child = 0;
-  const int error = posix_spawn(&child, self, nullptr, &attributes, pointers.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  check(error, "cannot start this program a second time");
+  check(posix_spawn(&child, self, nullptr, nullptr, pointers.data(), environ),
+        "cannot start this program a second time");
+  running_child = child;
 
   int status = 0;
   while (waitpid(child, &status, 0) < 0) {
     if (errno != EINTR) check(errno, "waitpid");
   }
+  running_child = 0;
   if (WIFSIGNALED(status)) return {true, WTERMSIG(status)};
   return {false, WEXITSTATUS(status)};
 }

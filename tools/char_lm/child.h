@@ -17,9 +17,8 @@ struct Ending {
 /// "exit status 1", "signal 9 (Killed)".
 std::string to_string(const Ending& ending);
 
-/// Starts this executable with the arguments, with the same standard output and error, and waits
-/// for its end. Interrupts from the terminal end the child, not the caller. Errors:
-/// std::system_error.
+/// Starts this executable with the arguments, with the same standard output and error, and waits for its end. SIGINT
+/// and SIGTERM end the child, not the caller. Errors: std::system_error. Threads: one call at a time.
 Ending run_self(const std::vector<std::string>& arguments);
 
 }  // namespace char_lm

@@ -29,8 +29,7 @@ void write_json(const Json& document);
 
 /// For --help of every command.
 inline constexpr std::string_view kJsonHelp =
-    "Answer with one JSON document; NaN and infinities are the strings \"NaN\", \"Infinity\", "
-    "\"-Infinity\", and bytes that "
-    "are not UTF-8 are \\xNN";
+    "Answer with one JSON document. NaN and infinities are the strings\n\"NaN\", \"Infinity\", \"-Infinity\"; "
+    "bytes that are not UTF-8 are \\xNN;\nerrors go to standard error as ever";
 
 }  // namespace cairn::tools

@@ -5,7 +5,6 @@
 // table.
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +30,12 @@ constexpr std::size_t kWidestScalar = 24;
 struct LogOptions : Session {
   std::optional<std::int64_t> count;
 };
+
+std::string check_count(const std::string& text) {
+  const bool is_positive =
+      text.find_first_not_of("0123456789") == std::string::npos && text.find_first_not_of('0') != std::string::npos;
+  return is_positive ? std::string() : fmt::format("'{}' is no count: give a number from 1", printable(text));
+}
 
 bool is_scalar(const Value& value) { return value.type() != Value::Type::kList && value.type() != Value::Type::kMap; }
 
@@ -136,7 +141,7 @@ void add_log(CLI::App& app, Command& chosen) {
   add_session(*command, *options);
   command->add_option("-n,--count", options->count, "Show the newest COUNT only")
       ->type_name("COUNT")
-      ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()));
+      ->check(check_count, "");
   command->footer(
       "SIZE is that of all tensors, WRITTEN what the checkpoint added to the store. Numbers are "
       "shown to six digits;\n"

@@ -58,9 +58,8 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.get_formatter()->column_width(28);
   app.footer(
-      "Stores are opened for reading only, beside a running trainer or not. Exit status: 0 when "
-      "all is well, 1 on an error\n"
-      "or a problem found, 2 on wrong usage.\n\nExample:\n  cairn log runs/lm.cairn");
+      "Stores are opened for reading only, beside a running trainer or not. Exit status: 0 when all is\n"
+      "well, 1 on an error or a problem found, 2 on wrong usage.\n\nExample:\n  cairn log runs/lm.cairn");
   Command chosen;
   add_log(app, chosen);
   add_show(app, chosen);
