@@ -12,6 +12,7 @@
 #include "format/fail.h"
 #include "state/tensor_bytes.h"
 #include "storage/commit.h"
+#include "storage/tags.h"
 #include "storage/verify.h"
 #include "storage/workers.h"
 #include "store_core.h"
@@ -130,6 +131,29 @@ std::optional<Checkpoint> Store::resume(const Targets& targets, const ApplyOptio
     candidate = newest_before(*core_, candidate->version());
   }
   fail(ErrorCode::kCorruption, "no checkpoint of '{}' is whole; the oldest: {}", path().string(), damage);
+}
+
+void Store::tag(std::uint64_t version, std::string_view name) {
+  storage::set_tag(core_->database(), version, name, /*may_move=*/false);
+}
+
+void Store::move_tag(std::uint64_t version, std::string_view name) {
+  storage::set_tag(core_->database(), version, name, /*may_move=*/true);
+}
+
+bool Store::untag(std::string_view name) { return storage::delete_tag(core_->database(), name); }
+
+std::vector<Tag> Store::tags() const {
+  std::vector<Tag> tags;
+  for (storage::StoredTag& tag : storage::all_tags(core_->database())) {
+    tags.push_back({std::move(tag.name), tag.version});
+  }
+  return tags;
+}
+
+std::optional<Checkpoint> Store::tagged(std::string_view name) const {
+  const auto version = storage::find_tag(core_->database(), name);
+  return version ? checkpoint(*version) : std::nullopt;
 }
 
 void Store::remove(std::uint64_t version) { core_->remove(version); }

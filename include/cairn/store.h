@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cairn/apply.h"
@@ -31,6 +32,11 @@ struct Created {
   std::uint64_t written_bytes = 0;  ///< Chunks and entry rows that were new.
   std::uint64_t chunk_count = 0;    ///< Chunks the tensors have.
   std::uint64_t new_chunk_count = 0;
+};
+
+struct Tag {
+  std::string name;
+  std::uint64_t version = 0;
 };
 
 struct Problem {
@@ -90,8 +96,24 @@ class Store {
   /// the log and the one before is tried. Errors: those of apply_checkpoint; kCorruption when none is whole.
   std::optional<Checkpoint> resume(const Targets& targets, const ApplyOptions& options = {});
 
+  /// Gives a version a name. Names are unique; one that stands for this version already stays. A tagged checkpoint cannot
+  /// be removed.
+  ///
+  /// A name is 1 to 255 bytes of UTF-8, neither a number nor `latest`, without `~` and control characters.
+  /// Durability: as a commit. Errors: kInvalidArgument for the name; kNotFound; kAlreadyExists when the name stands for
+  ///             another version: `move_tag` moves it.
+  void tag(std::uint64_t version, std::string_view name);
+  /// As tag, and takes the name away from the version it stood for.
+  void move_tag(std::uint64_t version, std::string_view name);
+  /// False when there is no such tag.
+  bool untag(std::string_view name);
+  /// In the order of the names' bytes.
+  std::vector<Tag> tags() const;
+  /// The checkpoint that a tag stands for.
+  std::optional<Checkpoint> tagged(std::string_view name) const;
+
   /// Removes a checkpoint, and the states no other one uses. Its chunks stay until they are collected.
-  /// Errors: kNotFound; kBusy while this process holds a Checkpoint of it.
+  /// Errors: kNotFound; kBusy while this process holds a Checkpoint of it, or while it has a tag.
   void remove(std::uint64_t version);
 
   /// Reads every row and chunk and checks invariants 1, 3, 4, 5 and 9 of src/README.md. Damage is reported, not

@@ -13,6 +13,7 @@
 #include "storage/families.h"
 #include "storage/free_space.h"
 #include "storage/status.h"
+#include "storage/tags.h"
 
 namespace cairn::storage {
 
@@ -28,6 +29,10 @@ void remove_checkpoint(Database& database, std::uint64_t version) {
     }
   }
   if (!is_found) fail(ErrorCode::kNotFound, "there is no checkpoint {}", version);
+  if (const auto tag = a_tag_of(database, version)) {
+    fail(ErrorCode::kBusy, "checkpoint {} is tagged '{}': it can be removed once it has no tag", version,
+         printable(*tag));
+  }
 
   const Handles& handles = database.handles();
   rocksdb::WriteBatch batch;

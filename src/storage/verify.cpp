@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include <rocksdb/db.h>
 #include <rocksdb/snapshot.h>
@@ -55,6 +56,7 @@ class Verifier {
   VerifyResult run(unsigned threads, const Progress& progress) {
     read_header();
     scan(Family::kCheckpoint, [this](auto key, auto row) { take_checkpoint(key, row); });
+    scan(Family::kTag, [this](auto key, auto row) { take_tag(key, row); });
     scan(Family::kEntry, [this](auto key, auto row) { take_entry(key, row); });
     check_states();
     scan(Family::kDigest, [this](auto key, auto row) { take_digest_row(key, row); });
@@ -114,6 +116,7 @@ class Verifier {
       add(9, version, {}, {}, fmt::format("the next version is {}", header_.next_version));
     }
     try {
+      versions_.insert(version);
       const format::CheckpointRow row = format::decode_checkpoint(version, bytes);
       for (const format::ObjectRow& object : row.objects) {
         if (object.state >= header_.next_state) {
@@ -131,6 +134,15 @@ class Verifier {
       }
     } catch (const Error& error) {
       add(1, version, {}, {}, error.what());
+    }
+  }
+
+  void take_tag(std::string_view name, std::string_view row) {
+    const auto version = format::number_from_key(row);
+    if (!version) {
+      add(1, 0, {}, {}, fmt::format("tag '{}': expected 8 bytes, found {}", printable(name), row.size()));
+    } else if (versions_.count(*version) == 0) {
+      add(1, *version, {}, {}, fmt::format("tag '{}' stands for it, and it does not exist", printable(name)));
     }
   }
 
@@ -272,6 +284,7 @@ class Verifier {
   const Database& database_;
   std::optional<rocksdb::ManagedSnapshot> snapshot_;
   format::StoreHeader header_;
+  std::unordered_set<std::uint64_t> versions_;
   std::unordered_map<std::uint64_t, ExpectedState> states_;  // by state id
   std::map<std::uint64_t, Expected> chunks_;                 // by chunk id
   std::mutex mutex_;

@@ -309,3 +309,21 @@ TEST_CASE("progress runs from nothing to everything, and an exception from it en
   CHECK(store.list().size() == 1);
   CHECK(store.create_checkpoint({{"t", tensor}}).version > 1);
 }
+
+TEST_CASE("a tag finds its checkpoint, keeps it, and moves when it is told to", "[store][tags]") {
+  ScratchStore scratch;
+  Store store = scratch.open();
+  for (const int64_t step : {1, 2}) store.create_checkpoint({{"t", certified(step, "t", {3})}}, {{"step", step}});
+  store.tag(1, "best");
+  CHECK(store.tagged("best")->metadata().at("step").as_int() == 1);
+  CHECK(code_of([&] { store.tag(2, "best"); }) == ErrorCode::kAlreadyExists);
+  CHECK(code_of([&] { store.remove(1); }) == ErrorCode::kBusy);
+  store.move_tag(2, "best");
+  store.remove(1);
+  CHECK(store.tagged("best")->version() == 2);
+  REQUIRE(store.tags().size() == 1);
+  CHECK(store.tags()[0].name == "best");
+  CHECK(store.untag("best"));
+  CHECK_FALSE(store.untag("best"));
+  CHECK_FALSE(store.tagged("best"));
+}
