@@ -1,17 +1,12 @@
 // Store's methods: orchestration only. The layers below do the work; the walks are told in src/README.md.
 #include "cairn/store.h"
 
-#include <chrono>
-#include <deque>
 #include <utility>
 
-#include <torch/version.h>
-
 #include "cairn/error.h"
-#include "cairn/version.h"
 #include "format/fail.h"
-#include "state/tensor_bytes.h"
-#include "storage/commit.h"
+#include "snapshot_commit.h"
+#include "storage/tags.h"
 #include "storage/tags.h"
 #include "storage/verify.h"
 #include "storage/workers.h"
@@ -21,35 +16,6 @@
 namespace cairn {
 
 namespace {
-
-std::int64_t now_us() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
-/// What the storage layer sees of a snapshot: names and bytes. `bytes` keeps the views that the sources read from.
-storage::NewObject describe(const Snapshot::Object& object, std::deque<state::TensorBytes>& bytes) {
-  storage::NewObject described{object.name, object.kind, object.type_name, {}};
-  described.entries.reserve(object.state_dict.size());
-  for (const StateDict::Entry& entry : object.state_dict) {
-    if (!entry.is_tensor()) {
-      described.entries.push_back({entry.name, entry.value()});
-      continue;
-    }
-    const state::TensorBytes& view =
-        bytes.emplace_back(state::TensorBytes::of(entry.tensor(), entry_path(object.name, entry.name)));
-    storage::NewTensor tensor;
-    tensor.layout = view.layout();
-    tensor.layout.requires_grad = entry.requires_grad;
-    tensor.bytes.nbytes = view.nbytes();
-    tensor.bytes.data = view.data();
-    if (view.data() == nullptr) {
-      tensor.bytes.read = [&view](std::uint64_t offset, std::span<std::byte> out) { view.read(offset, out); };
-    }
-    described.entries.push_back({entry.name, std::move(tensor)});
-  }
-  return described;
-}
 
 std::optional<Checkpoint> newest_before(detail::StoreCore& core, std::uint64_t version) {
   while (const auto older = storage::version_before(core.database(), version)) {
@@ -76,22 +42,20 @@ Created Store::create_checkpoint(const Targets& targets, Metadata metadata, cons
 }
 
 Created Store::commit(const Snapshot& snapshot, const CreateOptions& options) {
-  std::deque<state::TensorBytes> bytes;
-  storage::NewCheckpoint checkpoint;
-  checkpoint.parent = core_->parent();
-  checkpoint.created_at_us = now_us();
-  checkpoint.metadata = snapshot.metadata();
-  for (const Snapshot::Object& object : snapshot.objects()) checkpoint.objects.push_back(describe(object, bytes));
-  checkpoint.libraries = {fmt::format("cairn {}", kVersion), fmt::format("libtorch {}", TORCH_VERSION)};
+  core_->background().raise_untold();
+  return detail::commit_snapshot(*core_, snapshot, options);
+}
 
-  storage::CommitOptions commit_options;
-  commit_options.threads = options.threads != 0 ? options.threads : storage::default_threads();
-  commit_options.memory_budget = options.memory_budget;
-  commit_options.progress = options.progress;
-  const storage::CommitResult result = storage::commit(core_->database(), checkpoint, commit_options);
-  core_->set_parent(result.info.version);
-  return {result.info.version, result.info.logical_bytes, result.info.written_bytes, result.chunk_count,
-          result.new_chunk_count};
+PendingCheckpoint Store::create_checkpoint_async(const Targets& targets, Metadata metadata,
+                                                 const CreateOptions& options) {
+  return commit_async(capture(targets, std::move(metadata)), options);
+}
+
+PendingCheckpoint Store::commit_async(Snapshot snapshot, const CreateOptions& options) {
+  auto pending = core_->background().start(detail::commit_later(*core_, std::move(snapshot), options),
+                                           /*may_wait=*/options.when_busy == WhenBusy::kWait);
+  if (options.staging == Staging::kBeforeReturn) pending->wait_staged();
+  return PendingCheckpoint(std::move(pending));
 }
 
 std::optional<Checkpoint> Store::latest() const {

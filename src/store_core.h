@@ -14,6 +14,7 @@
 
 #include "cairn/checkpoint_info.h"
 #include "cairn/options.h"
+#include "pending_commit.h"
 #include "storage/catalog.h"
 #include "storage/database.h"
 
@@ -27,6 +28,7 @@ class StoreCore : public std::enable_shared_from_this<StoreCore> {
                                          storage::OpenMode mode);
 
   storage::Database& database() const noexcept { return *database_; }
+  BackgroundCommits& background() noexcept { return background_; }
   void log(LogLevel level, std::string_view message) const;
 
   /// Handles for a version, pinned from before the look-up on; null when there is none.
@@ -53,6 +55,8 @@ class StoreCore : public std::enable_shared_from_this<StoreCore> {
   mutable std::mutex mutex_;
   std::map<std::uint64_t, std::uint64_t> pins_;  // version -> handles
   std::uint64_t parent_ = 0;                     // 0: the newest
+
+  BackgroundCommits background_;  // last: its end waits for a commit, which uses all of the above
 };
 
 /// A checkpoint that cannot be removed while this lives.

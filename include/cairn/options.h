@@ -24,13 +24,29 @@ struct StoreOptions {
   LogCallback log;
 };
 
+/// When a create in the background returns.
+enum class Staging {
+  kBeforeReturn,  ///< When the state has been taken: its tensors may change at once.
+  kOverlapped,    ///< At once: wait_staged has to be called before any tensor changes.
+};
+
+/// What a create in the background does while another one is under way.
+enum class WhenBusy {
+  kWait,  ///< Waits for the end of the other.
+  kSkip,  ///< Nothing: its PendingCheckpoint says that it was skipped.
+};
+
 struct CreateOptions {
   /// Workers for digests and segments. 0: as many as the hardware has, at most 8. Default: 0.
   unsigned threads = 0;
   /// Bytes that staging of tensors which are not dense, or not on the CPU, may take. At least one chunk a
   /// worker is always taken. Default: 256 MiB.
   std::uint64_t memory_budget = std::uint64_t{256} << 20;
+  /// Of a create in the background, it is called from its thread.
   Progress progress;
+  /// Of a create in the background. Defaults: kBeforeReturn, kWait.
+  Staging staging = Staging::kBeforeReturn;
+  WhenBusy when_busy = WhenBusy::kWait;
 };
 
 enum class VerifyMode {

@@ -15,7 +15,9 @@
 
 #include "cairn/apply.h"
 #include "cairn/checkpoint.h"
+#include "cairn/created.h"
 #include "cairn/options.h"
+#include "cairn/pending.h"
 #include "cairn/target.h"
 #include "cairn/value.h"
 
@@ -24,15 +26,6 @@ namespace cairn {
 namespace detail {
 class StoreCore;  // src/store_core.h
 }
-
-/// What a create did.
-struct Created {
-  std::uint64_t version = 0;
-  std::uint64_t logical_bytes = 0;  ///< Tensor bytes of all objects.
-  std::uint64_t written_bytes = 0;  ///< Chunks and entry rows that were new.
-  std::uint64_t chunk_count = 0;    ///< Chunks the tensors have.
-  std::uint64_t new_chunk_count = 0;
-};
 
 struct Tag {
   std::string name;
@@ -57,7 +50,8 @@ struct VerifyReport {
 
 /// One directory, one writing process at a time, any number of readers.
 ///
-/// Threads: every method may be called from any thread; creates, commits and removes run one after another.
+/// Threads: every method may be called from any thread; creates, commits and removes run one after another, those in the
+/// background included.
 class Store {
  public:
   /// Opens a store for reading and writing, and creates it, with parent directories, when there is none.
@@ -78,11 +72,27 @@ class Store {
   /// Cost:       one pass over the bytes for digests, writes of the chunks that no earlier checkpoint has.
   /// Threads:    the targets must not change during the call.
   /// Errors:     those of capture; kInvalidArgument on a read-only store; kOutOfSpace before anything is written;
-  ///             kIo; kFailed when an earlier commit had an unknown outcome.
+  ///             kIo; kFailed when an earlier commit had an unknown outcome; that of an earlier create in the
+  ///             background which nobody has waited for.
   /// On error:   no checkpoint is added, earlier ones are whole. After an error of the commit itself the outcome is
   ///             unknown, and the store refuses writes (kFailed) until it is opened again.
   Created create_checkpoint(const Targets& targets, Metadata metadata = {}, const CreateOptions& options = {});
   Created commit(const Snapshot& snapshot, const CreateOptions& options = {});
+
+  /// As create_checkpoint, in the background: returns once the state has been taken. Its tensors may change then, while
+  /// what is new is written and committed.
+  ///
+  /// One create is under way at a time: another one waits for it, or is skipped, as options.when_busy says. With
+  /// `staging = kOverlapped` it returns at once; then PendingCheckpoint::wait_staged has to be called before any tensor
+  /// of the targets changes: what changes earlier makes a checkpoint of mixed moments.
+  ///
+  /// Durability: none before PendingCheckpoint::wait returns. Closing the store waits for it.
+  /// Cost:       digests and look-ups, and a copy of the chunks that are new into memory that stays for the next one.
+  /// Errors:     those of create_checkpoint up to that copy. Later ones are raised by PendingCheckpoint::wait, are
+  ///             logged, and, unless they were waited for, are raised by the next create, which does nothing else.
+  PendingCheckpoint create_checkpoint_async(const Targets& targets, Metadata metadata = {},
+                                            const CreateOptions& options = {});
+  PendingCheckpoint commit_async(Snapshot snapshot, const CreateOptions& options = {});
 
   /// Newest checkpoint; empty for an empty store.
   std::optional<Checkpoint> latest() const;

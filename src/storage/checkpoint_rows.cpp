@@ -95,6 +95,7 @@ CommitResult CheckpointRows::result() const {
 std::uint64_t CheckpointRows::plan(const NewObject& object, const NewEntry& entry, std::uint32_t chunk_size,
                                    ObjectRows& rows) {
   rows.first_chunks.push_back(chunks_.chunks().size());
+  std::vector<std::byte>& inline_bytes = rows.inline_bytes.emplace_back();
   if (const auto* value = std::get_if<Value>(&entry.payload)) {
     try {
       return format::encode_value(*value).size() + entry.name.size() + kRowOverhead;
@@ -110,12 +111,20 @@ std::uint64_t CheckpointRows::plan(const NewObject& object, const NewEntry& entr
   }
   rows.info.bytes += nbytes;
   const std::uint64_t row_bytes = entry.name.size() + kRowOverhead + 16 * tensor.layout.sizes.size();
-  if (nbytes <= format::kMaxInlineBytes) return row_bytes + nbytes;
+  if (nbytes <= format::kMaxInlineBytes) {
+    inline_bytes.resize(nbytes);
+    if (tensor.bytes.data != nullptr) {
+      std::copy_n(tensor.bytes.data, nbytes, inline_bytes.begin());
+    } else if (nbytes != 0) {
+      tensor.bytes.read(0, inline_bytes);
+    }
+    return row_bytes + nbytes;
+  }
   chunks_.add(tensor.bytes, chunk_size);
   return row_bytes + format::chunk_count(nbytes, chunk_size) * kChunkRowBytes;
 }
 
-std::string CheckpointRows::encode_entry(const NewEntry& entry, std::uint64_t ordinal, std::size_t first_chunk) const {
+std::string CheckpointRows::encode_entry(const NewEntry& entry, std::uint64_t ordinal, const ObjectRows& rows) const {
   format::EntryRow row;
   row.ordinal = ordinal;
   if (const auto* value = std::get_if<Value>(&entry.payload)) {
@@ -125,18 +134,10 @@ std::string CheckpointRows::encode_entry(const NewEntry& entry, std::uint64_t or
   const NewTensor& tensor = std::get<NewTensor>(entry.payload);
   format::TensorRow stored;
   stored.layout = tensor.layout;
-  if (tensor.bytes.nbytes > format::kMaxInlineBytes) {
-    const auto& chunks = chunks_.chunks();
-    for (std::size_t i = first_chunk; i < chunks.size() && chunks[i].source == &tensor.bytes; ++i) {
-      stored.chunks.push_back({chunks[i].id, chunks[i].digest});
-    }
-  } else {
-    stored.inline_bytes.resize(tensor.bytes.nbytes);
-    if (tensor.bytes.data != nullptr) {
-      std::copy_n(tensor.bytes.data, tensor.bytes.nbytes, stored.inline_bytes.begin());
-    } else if (tensor.bytes.nbytes != 0) {
-      tensor.bytes.read(0, stored.inline_bytes);
-    }
+  stored.inline_bytes = rows.inline_bytes[ordinal];
+  const auto& chunks = chunks_.chunks();
+  for (std::size_t i = rows.first_chunks[ordinal]; i < chunks.size() && chunks[i].source == &tensor.bytes; ++i) {
+    stored.chunks.push_back({chunks[i].id, chunks[i].digest});
   }
   row.payload = std::move(stored);
   return format::encode(row);
@@ -147,7 +148,7 @@ void CheckpointRows::put_object(WriteLock& lock, rocksdb::WriteBatch& batch, con
   std::vector<std::pair<std::string_view, std::string>> encoded;  // name, row
   encoded.reserve(object.entries.size());
   for (std::size_t i = 0; i < object.entries.size(); ++i) {
-    encoded.emplace_back(object.entries[i].name, encode_entry(object.entries[i], i, rows.first_chunks[i]));
+    encoded.emplace_back(object.entries[i].name, encode_entry(object.entries[i], i, rows));
   }
   std::sort(encoded.begin(), encoded.end());
   format::StateDigest digest;

@@ -22,7 +22,7 @@ namespace cairn::storage {
 
 class CheckpointRows {
  public:
-  /// Plans all chunks and encodes plain values. Keeps a reference to the checkpoint.
+  /// Plans all chunks, and reads the tensors that have none. Keeps a reference to the checkpoint.
   /// Errors: kInvalidArgument, naming object and entry.
   CheckpointRows(const NewCheckpoint& checkpoint, std::uint32_t chunk_size);
 
@@ -40,11 +40,12 @@ class CheckpointRows {
  private:
   struct ObjectRows {
     ObjectInfo info;
-    std::vector<std::size_t> first_chunks;  // of each entry, place in chunks_
+    std::vector<std::size_t> first_chunks;             // of each entry, place in chunks_
+    std::vector<std::vector<std::byte>> inline_bytes;  // of each entry; empty for values and tensors with chunks
   };
 
   std::uint64_t plan(const NewObject& object, const NewEntry& entry, std::uint32_t chunk_size, ObjectRows& rows);
-  std::string encode_entry(const NewEntry& entry, std::uint64_t ordinal, std::size_t first_chunk) const;
+  std::string encode_entry(const NewEntry& entry, std::uint64_t ordinal, const ObjectRows& rows) const;
   void put_object(WriteLock& lock, rocksdb::WriteBatch& batch, const NewObject& object, const ObjectRows& rows,
                   const std::vector<format::ObjectRow>& known);
 

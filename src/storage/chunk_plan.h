@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <utility>
@@ -24,10 +25,12 @@ struct PlannedChunk {
   std::uint64_t offset = 0;
   std::uint32_t length = 0;
   format::Digest digest;
-  std::uint64_t id = 0;  ///< 0: not known yet. Ids start at segment 1, so none is 0.
+  std::uint64_t id = 0;               ///< 0: not known yet. Ids start at segment 1, so none is 0.
+  const std::byte* staged = nullptr;  ///< Copy of its bytes; null: they are read from the source.
 };
 
-/// A worker's access to the bytes of chunks: where they lie, or fetched into a buffer of its own, which is reused.
+/// A worker's access to the bytes of chunks: their copy, where they lie, or fetched into a buffer of its own, which is
+/// reused.
 class ChunkBytes {
  public:
   /// Valid until the next call.
@@ -58,6 +61,10 @@ class ChunkPlan {
   const std::vector<std::size_t>& new_chunks() const noexcept { return new_; }
   std::uint64_t new_bytes() const noexcept { return new_bytes_; }
 
+  /// Copies the new chunks into memory of new_bytes() bytes: from then on the sources are not read again.
+  /// Requires: look_up is done.
+  void stage(std::span<std::byte> memory, const CommitOptions& options);
+
   /// Ends of runs of about `bytes_per_run` bytes over new_chunks().
   std::vector<std::size_t> runs_of_new(std::uint64_t bytes_per_run) const;
   /// Says where a new chunk was written. Different chunks may be set from several threads.
@@ -67,6 +74,9 @@ class ChunkPlan {
 
  private:
   std::vector<std::size_t> runs(const std::vector<std::size_t>& places, std::uint64_t bytes_per_run) const;
+  /// Calls task(buffer of the worker, i) for every place, on several threads, as many bytes at a time as balance well.
+  void for_each(const std::vector<std::size_t>& places, const CommitOptions& options,
+                const std::function<void(ChunkBytes& bytes, std::size_t i)>& task);
 
   std::vector<PlannedChunk> chunks_;
   std::map<std::pair<const std::byte*, std::uint64_t>, std::size_t>

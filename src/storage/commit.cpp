@@ -72,6 +72,10 @@ CommitResult commit(Database& database, const NewCheckpoint& checkpoint, const C
   require_space(database, is_small ? 0 : chunks.new_bytes(), rows.row_bytes() + (is_small ? chunks.new_bytes() : 0),
                 database.options().space_reserve, "the checkpoint");
 
+  if (options.staged) {
+    chunks.stage(lock.staging_memory().take(chunks.new_bytes()), options);
+    options.staged();
+  }
   const std::uint64_t first_segment = lock.next_segment();
   rocksdb::WriteBatch batch;
   try {
@@ -91,6 +95,7 @@ CommitResult commit(Database& database, const NewCheckpoint& checkpoint, const C
   // 6. Commit: one synced batch, the only commit point. After an error its outcome is unknown, so nothing is undone
   // here.
   lock.commit(batch);
+  lock.staging_memory().trim();
   return rows.result();
 }
 

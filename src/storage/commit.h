@@ -20,7 +20,8 @@
 
 namespace cairn::storage {
 
-/// Bytes of one tensor in the order they are stored. They must not change until the commit returns.
+/// Bytes of one tensor in the order they are stored. They must not change until the commit returns, or, where it is
+/// asked to stage, until CommitOptions::staged is called.
 struct ByteSource {
   std::uint64_t nbytes = 0;
   /// All bytes, when they lie in memory as they are stored; null: `read` has to be used.
@@ -59,6 +60,9 @@ struct CommitOptions {
   unsigned threads = 1;                                    ///< At least 1.
   std::uint64_t memory_budget = std::uint64_t{256} << 20;  ///< For bytes that come through ByteSource::read.
   Progress progress;  ///< Bytes digested and bytes settled (written or found known), each counting half.
+  /// When set: what is new is copied first, then this is called, on the thread of the commit, and no ByteSource is read
+  /// afterwards. Memory: the bytes of the new chunks.
+  std::function<void()> staged;
 };
 
 struct CommitResult {

@@ -277,6 +277,8 @@ WriteLock::WriteLock(Database& database) : database_(database) {
 
 format::StoreHeader& WriteLock::header() { return database_.header_; }
 
+StagingMemory& WriteLock::staging_memory() noexcept { return database_.staging_memory_; }
+
 std::uint64_t WriteLock::next_version() const noexcept { return database_.header_.next_version; }
 
 std::uint64_t WriteLock::next_segment() const noexcept { return database_.header_.next_segment; }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "format/rows.h"
+#include "storage/staging_memory.h"
 
 namespace rocksdb {
 class Env;
@@ -68,6 +69,7 @@ class WriteLock {
   void commit(rocksdb::WriteBatch& batch);
 
   Database& database() noexcept { return database_; }
+  StagingMemory& staging_memory() noexcept;
 
  private:
   format::StoreHeader& header();  // the database's, under its mutex
@@ -127,6 +129,7 @@ class Database {
   // Guarded by write_mutex_.
   std::mutex write_mutex_;
   format::StoreHeader header_;
+  StagingMemory staging_memory_;
   std::string failure_;  // why writes are refused; empty: they are not
 };
 

@@ -43,8 +43,8 @@ std::vector<StoredTag> all_tags(const Database& database) {
 std::optional<std::uint64_t> find_tag(const Database& database, std::string_view name) {
   const Handles& handles = database.handles();
   std::string row;
-  const rocksdb::Status status = handles.db().Get(
-      rocksdb::ReadOptions(), handles.family(Family::kTag), rocksdb::Slice(name.data(), name.size()), &row);
+  const rocksdb::Status status = handles.db().Get(rocksdb::ReadOptions(), handles.family(Family::kTag),
+                                                  rocksdb::Slice(name.data(), name.size()), &row);
   if (status.IsNotFound()) return std::nullopt;
   check(status, fmt::format("cannot read tag '{}'", printable(name)));
   return version_of(name, row);

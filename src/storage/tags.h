@@ -1,5 +1,5 @@
-// Names for versions, one row each in family `tag`. A tag points to a checkpoint that exists: writing one checks it under the
-// write lock, and a tagged checkpoint is not removed.
+// Names for versions, one row each in family `tag`. A tag points to a checkpoint that exists: writing one checks it
+// under the write lock, and a tagged checkpoint is not removed.
 //
 // Threads: all functions may be called at any time.
 #pragma once

@@ -12,8 +12,9 @@ using cairn::testing::raised_by;
 using Catch::Matchers::ContainsSubstring;
 
 TEST_CASE("names of tags are any printable text", "[format][tags]") {
-  for (const std::string& name : {std::string("best"), std::string("epoch 3"), std::string("a/b.c:d"), std::string("v1"),
-                                  std::string("größte"), std::string("latest2"), std::string(kMaxTagBytes, 'n')}) {
+  for (const std::string& name :
+       {std::string("best"), std::string("epoch 3"), std::string("a/b.c:d"), std::string("v1"), std::string("größte"),
+        std::string("latest2"), std::string(kMaxTagBytes, 'n')}) {
     INFO(name);
     CHECK_NOTHROW(check_tag_name(name));
   }

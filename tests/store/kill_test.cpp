@@ -47,6 +47,18 @@ void check_whole(const Checkpoint& checkpoint) {
   for (const StateDict::Entry& entry : expected) CHECK(same_bits(found.tensor(entry.name), entry.tensor()));
 }
 
+std::uint64_t create(Store& store, int64_t step) {
+  return store.create_checkpoint({{"state", state_at(step)}}, {{"step", step}}).version;
+}
+
+/// Overwrites the state while it is committed, as training does.
+std::uint64_t create_in_background(Store& store, int64_t step) {
+  StateDict state = state_at(step);
+  const auto pending = store.create_checkpoint_async({{"state", state}}, {{"step", step}});
+  for (const StateDict::Entry& entry : state) at::Tensor(entry.tensor()).zero_();
+  return pending.wait().version;
+}
+
 }  // namespace
 
 /// The child's side: commits without end. Called by main before Catch2.
@@ -55,7 +67,7 @@ int commit_until_killed(const char* path) {
   const auto latest = store.latest();
   int64_t step = latest ? latest->metadata().at("step").as_int() + 1 : 1;
   for (;; ++step) {
-    const std::uint64_t version = store.create_checkpoint({{"state", state_at(step)}}, {{"step", step}}).version;
+    const std::uint64_t version = step % 2 == 0 ? create(store, step) : create_in_background(store, step);
     if (write(STDOUT_FILENO, &version, sizeof version) != sizeof version) return 1;
   }
 }
