@@ -12,7 +12,6 @@
 #include "format/keys.h"
 #include "storage/families.h"
 #include "storage/status.h"
-#include "storage/verified_copy.h"
 #include "storage/workers.h"
 
 namespace cairn::storage {
@@ -72,32 +71,39 @@ std::vector<std::size_t> ChunkPlan::runs(const std::vector<std::size_t>& places,
 
 std::vector<std::size_t> ChunkPlan::runs_of_new(std::uint64_t bytes_per_run) const { return runs(new_, bytes_per_run); }
 
-void ChunkPlan::for_each(const std::vector<std::size_t>& places, const CommitOptions& options,
-                         const std::function<void(ChunkBytes& bytes, std::size_t i)>& task) {
+void ChunkPlan::digest(const CommitOptions& options, ProgressMeter& progress) {
+  std::vector<ChunkBytes> bytes(options.threads);
+  digest_each(options, progress, [&](unsigned worker, PlannedChunk& chunk) {
+    chunk.digest = format::digest_of(bytes[worker].of(chunk));
+  });
+}
+
+void ChunkPlan::digest_each(const CommitOptions& options, ProgressMeter& progress,
+                            const std::function<void(unsigned worker, PlannedChunk& chunk)>& task) {
   std::uint32_t largest = 1;
-  for (const std::size_t place : places) largest = std::max(largest, chunks_[place].length);
-  const std::vector<std::size_t> ends = runs(places, kBytesPerTurn);
+  for (const PlannedChunk& chunk : chunks_) largest = std::max(largest, chunk.length);
+  const std::vector<std::size_t> ends = runs(to_digest_, kBytesPerTurn);
   std::atomic<std::size_t> next{0};
+  const auto take_turns = [&](unsigned worker) {
+    for (std::size_t turn = next++; turn < ends.size(); turn = next++) {
+      std::uint64_t digested = 0;
+      for (std::size_t i = turn == 0 ? 0 : ends[turn - 1]; i < ends[turn]; ++i) {
+        PlannedChunk& chunk = chunks_[to_digest_[i]];
+        task(worker, chunk);
+        digested += chunk.length;
+      }
+      progress.add(digested);
+    }
+  };
   const std::size_t useful = std::max<std::size_t>(ends.size(), 1);
   const auto workers = static_cast<unsigned>(std::min<std::size_t>(workers_within_budget(options, largest), useful));
-  run_workers(workers, [&](unsigned) {
+  run_workers(workers, [&](unsigned worker) {
     try {
-      ChunkBytes bytes;
-      for (std::size_t turn = next++; turn < ends.size(); turn = next++) {
-        for (std::size_t i = turn == 0 ? 0 : ends[turn - 1]; i < ends[turn]; ++i) task(bytes, i);
-      }
+      take_turns(worker);
     } catch (...) {
       next = ends.size();  // the others need not go on
       throw;
     }
-  });
-}
-
-void ChunkPlan::digest(const CommitOptions& options, ProgressMeter& progress) {
-  for_each(to_digest_, options, [&](ChunkBytes& bytes, std::size_t i) {
-    PlannedChunk& chunk = chunks_[to_digest_[i]];
-    chunk.digest = format::digest_of(bytes.of(chunk));
-    progress.add(chunk.length);
   });
   std::uint64_t copied = 0;
   for (const auto& [place, same] : same_memory_) {
@@ -105,24 +111,6 @@ void ChunkPlan::digest(const CommitOptions& options, ProgressMeter& progress) {
     copied += chunks_[place].length;
   }
   progress.add(copied);
-}
-
-void ChunkPlan::stage(std::span<std::byte> memory, const CommitOptions& options) {
-  std::vector<std::byte*> targets;  // of each new chunk
-  std::size_t offset = 0;
-  for (const std::size_t place : new_) {
-    targets.push_back(memory.data() + offset);
-    offset += chunks_[place].length;
-  }
-  for_each(new_, options, [&](ChunkBytes&, std::size_t i) {
-    PlannedChunk& chunk = chunks_[new_[i]];
-    if (chunk.source->data != nullptr) {
-      streaming_copy({chunk.source->data + chunk.offset, chunk.length}, targets[i]);
-    } else {
-      chunk.source->read(chunk.offset, {targets[i], chunk.length});
-    }
-    chunk.staged = targets[i];
-  });
 }
 
 void ChunkPlan::look_up(const Database& database, ProgressMeter& progress) {

@@ -53,6 +53,10 @@ class ChunkPlan {
 
   /// Step 2: digests every chunk on `options.threads` workers.
   void digest(const CommitOptions& options, ProgressMeter& progress);
+  /// The same, where the task sets a chunk's digest. It is called from several threads, for a chunk once, and not for
+  /// chunks on memory that another one covers.
+  void digest_each(const CommitOptions& options, ProgressMeter& progress,
+                   const std::function<void(unsigned worker, PlannedChunk& chunk)>& task);
   /// Step 3: gives the chunks that the store has their ids, and lists the others in new_chunks, equal ones once.
   /// Errors: kCorruption, kIo.
   void look_up(const Database& database, ProgressMeter& progress);
@@ -60,10 +64,6 @@ class ChunkPlan {
   /// Places in chunks() of those that have to be written, ascending.
   const std::vector<std::size_t>& new_chunks() const noexcept { return new_; }
   std::uint64_t new_bytes() const noexcept { return new_bytes_; }
-
-  /// Copies the new chunks into memory of new_bytes() bytes: from then on the sources are not read again.
-  /// Requires: look_up is done.
-  void stage(std::span<std::byte> memory, const CommitOptions& options);
 
   /// Ends of runs of about `bytes_per_run` bytes over new_chunks().
   std::vector<std::size_t> runs_of_new(std::uint64_t bytes_per_run) const;
@@ -74,10 +74,6 @@ class ChunkPlan {
 
  private:
   std::vector<std::size_t> runs(const std::vector<std::size_t>& places, std::uint64_t bytes_per_run) const;
-  /// Calls task(buffer of the worker, i) for every place, on several threads, as many bytes at a time as balance well.
-  void for_each(const std::vector<std::size_t>& places, const CommitOptions& options,
-                const std::function<void(ChunkBytes& bytes, std::size_t i)>& task);
-
   std::vector<PlannedChunk> chunks_;
   std::map<std::pair<const std::byte*, std::uint64_t>, std::size_t>
       memory_;                                                    // address and bytes -> place of first chunk

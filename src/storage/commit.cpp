@@ -10,6 +10,7 @@
 #include "format/fail.h"
 #include "storage/catalog.h"
 #include "storage/checkpoint_rows.h"
+#include "storage/chunk_staging.h"
 #include "storage/families.h"
 #include "storage/free_space.h"
 #include "storage/ingestion_guard.h"
@@ -63,8 +64,14 @@ CommitResult commit(Database& database, const NewCheckpoint& checkpoint, const C
   if (checkpoint.parent >= lock.next_version()) {
     fail(ErrorCode::kInvalidArgument, "parent {} is not an earlier checkpoint", checkpoint.parent);
   }
-  // 2. Digest every chunk.
-  chunks.digest(options, progress);
+  // 2. Digest every chunk; copy what is new when the caller does not wait for the rest.
+  std::size_t staged_bytes = 0;
+  if (options.staged) {
+    staged_bytes = digest_and_stage(chunks, database, lock.staging_memory(), options, progress);
+    options.staged();
+  } else {
+    chunks.digest(options, progress);
+  }
   // 3. Look up the digests: what the store has is not written again.
   chunks.look_up(database, progress);
   // 4. Check the space, before a byte is written.
@@ -72,10 +79,6 @@ CommitResult commit(Database& database, const NewCheckpoint& checkpoint, const C
   require_space(database, is_small ? 0 : chunks.new_bytes(), rows.row_bytes() + (is_small ? chunks.new_bytes() : 0),
                 database.options().space_reserve, "the checkpoint");
 
-  if (options.staged) {
-    chunks.stage(lock.staging_memory().take(chunks.new_bytes()), options);
-    options.staged();
-  }
   const std::uint64_t first_segment = lock.next_segment();
   rocksdb::WriteBatch batch;
   try {
@@ -95,7 +98,7 @@ CommitResult commit(Database& database, const NewCheckpoint& checkpoint, const C
   // 6. Commit: one synced batch, the only commit point. After an error its outcome is unknown, so nothing is undone
   // here.
   lock.commit(batch);
-  lock.staging_memory().trim();
+  if (options.staged) lock.staging_memory().keep(staged_bytes);
   return rows.result();
 }
 

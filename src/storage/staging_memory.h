@@ -1,5 +1,5 @@
-// Memory that a background commit copies new chunks into, kept warm from one to the next: touching fresh pages costs
-// more than the copy itself.
+// Memory that a background commit copies new chunks into, kept warm from one to the next: touching fresh pages costs more
+// than the copy itself.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +15,20 @@ class StagingMemory {
   StagingMemory(const StagingMemory&) = delete;
   StagingMemory& operator=(const StagingMemory&) = delete;
 
-  /// So many bytes of whatever content, aligned to pages, valid until the next call. Errors: std::bad_alloc.
-  std::span<std::byte> take(std::size_t size);
-  /// Gives back what neither this use nor the one before needed.
-  void trim() noexcept;
+  /// Addresses for so many bytes of whatever content, aligned to pages, valid until the next call. Only those that are
+  /// written to take memory. Errors: std::bad_alloc.
+  std::span<std::byte> reserve(std::size_t size);
+  /// Says how many bytes from the beginning were needed this time, and gives back what neither this use nor the one before
+  /// needed.
+  void keep(std::size_t used) noexcept;
 
-  std::size_t capacity() const noexcept { return capacity_; }
+  /// Bytes from the beginning that stay warm.
+  std::size_t kept() const noexcept { return kept_; }
 
  private:
   std::byte* memory_ = nullptr;  // mapped
   std::size_t capacity_ = 0;
-  std::size_t used_ = 0;
+  std::size_t kept_ = 0;
   std::size_t used_before_ = 0;
 };
 

@@ -29,9 +29,7 @@ void overwrite(TestState& state) {
   }
 }
 
-std::size_t staging_capacity(storage::Database& database) {
-  return storage::WriteLock(database).staging_memory().capacity();
-}
+std::size_t staging_kept(storage::Database& database) { return storage::WriteLock(database).staging_memory().kept(); }
 
 }  // namespace
 
@@ -73,17 +71,17 @@ TEST_CASE("only what is new is staged, and memory of large commits goes back aft
   const auto database = scratch.open();
   storage::CommitOptions options;
   options.staged = [] {};
-  CHECK(staging_capacity(*database) == 0);
+  CHECK(staging_kept(*database) == 0);
   TestState state = model_of(1, 4, 100 * kSmallChunkSize);
   commit(*database, state, options);
-  const std::size_t all = staging_capacity(*database);
+  const std::size_t all = staging_kept(*database);
   CHECK(all >= 400 * kSmallChunkSize);
   std::get<Bytes>(state[0].entries[0].second)[0] ^= std::byte{1};
   commit(*database, state, options);
-  CHECK(staging_capacity(*database) == all);  // the next one may be large again
+  CHECK(staging_kept(*database) == all);  // the next one may be large again
   std::get<Bytes>(state[0].entries[0].second)[0] ^= std::byte{2};
   commit(*database, state, options);
-  CHECK(staging_capacity(*database) < all / 4);
+  CHECK(staging_kept(*database) < all / 4);
   CHECK(read_back(*database, 3) == state);
 }
 
@@ -100,20 +98,42 @@ TEST_CASE("an exception of the one who waits for the staging ends the commit and
   CHECK(read_back(*database, storage::latest_checkpoint(*database)->version) == mixed_state(2));
 }
 
-TEST_CASE("staging memory grows, stays, and gives back what two uses in a row did not need", "[storage][staged]") {
+TEST_CASE("a stretch of known chunks among new ones is told apart", "[storage][staged]") {
+  ScratchDatabase scratch;
+  const auto database = scratch.open();
+  const unsigned threads = GENERATE(1u, 2u);
+  TestState state = model_of(1, 40, 5 * kSmallChunkSize + 99);
+  storage::CommitOptions options;
+  options.threads = threads;
+  options.staged = [] {};
+  commit(*database, state, options);
+  for (const std::size_t changed : {0u, 3u, 4u, 17u, 18u, 19u, 39u}) {
+    auto& bytes = std::get<Bytes>(state[0].entries[changed].second);
+    bytes[changed * 1000] ^= std::byte{1};
+  }
+  const storage::CommitResult result = commit(*database, state, options);
+  CHECK(result.new_chunk_count == 7);
+  CHECK(read_back(*database, result.info.version) == state);
+}
+
+TEST_CASE("staging memory grows without losing what is warm, and gives back what two uses did not need",
+          "[storage][staged]") {
   constexpr std::size_t kMiB = std::size_t{1} << 20;
   storage::StagingMemory memory;
-  CHECK(memory.take(0).empty());
-  const auto large = memory.take(9 * kMiB);
+  CHECK(memory.reserve(0).empty());
+  memory.keep(0);
+  const auto first = memory.reserve(3 * kMiB);
+  REQUIRE(first.size() == 3 * kMiB);
+  std::fill(first.begin(), first.end(), std::byte{7});
+  const auto large = memory.reserve(9 * kMiB);
   REQUIRE(large.size() == 9 * kMiB);
-  std::fill(large.begin(), large.end(), std::byte{7});
-  CHECK(memory.capacity() == 10 * kMiB);
-  memory.trim();
-  const auto small = memory.take(kMiB);
-  CHECK(small.data() == large.data());
-  memory.trim();
-  CHECK(memory.capacity() == 10 * kMiB);
-  memory.take(3 * kMiB);
-  memory.trim();
-  CHECK(memory.capacity() == 4 * kMiB);
+  CHECK(large[3 * kMiB - 1] == std::byte{7});
+  memory.keep(9 * kMiB);
+  CHECK(memory.kept() == 10 * kMiB);
+  CHECK(memory.reserve(kMiB).data() == large.data());
+  memory.keep(kMiB);
+  CHECK(memory.kept() == 10 * kMiB);
+  memory.reserve(20 * kMiB);
+  memory.keep(3 * kMiB);
+  CHECK(memory.kept() == 4 * kMiB);
 }

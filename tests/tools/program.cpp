@@ -97,6 +97,7 @@ class ScratchFolder {
 }  // namespace
 
 Outcome run_cairn(const std::vector<std::string>& arguments) { return run(CAIRN_CLI_PATH, arguments); }
+Outcome run_bench(const std::vector<std::string>& arguments) { return run(CAIRN_BENCH_PATH, arguments); }
 
 Outcome run_cairn_on_terminal(const std::vector<std::string>& arguments, unsigned short columns) {
   int master = 0;

@@ -20,7 +20,8 @@ struct Outcome {
 
 /// Runs the command line under test.
 Outcome run_cairn(const std::vector<std::string>& arguments);
-/// The same with a terminal of that many columns as standard output; `out` has plain line ends.
+Outcome run_bench(const std::vector<std::string>& arguments);
+/// The command line with a terminal of that many columns as standard output; `out` has plain line ends.
 Outcome run_cairn_on_terminal(const std::vector<std::string>& arguments, unsigned short columns);
 
 /// A folder for all tests of this process, removed at its end.
