@@ -34,6 +34,10 @@ void run_workers(unsigned count, const std::function<void(unsigned worker)>& tas
   }
 }
 
-unsigned default_threads() { return std::clamp(std::thread::hardware_concurrency(), 1u, 8u); }
+unsigned default_threads() {
+  // Asked once: it opens a file each time, which a small create would notice.
+  static const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1u, 8u);
+  return threads;
+}
 
 }  // namespace cairn::storage

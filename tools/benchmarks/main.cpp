@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "benchmarks/cases.h"
+#include "benchmarks/peer_cases.h"
 #include "text/terminal.h"
 #include "text/wording.h"
 
@@ -49,6 +50,13 @@ class WorkFolder {
   fs::path path_;
 };
 
+int run_peer(Settings settings, const std::string& state, const fs::path& parent) {
+  const WorkFolder folder(parent);
+  settings.folder = folder.path();
+  tools::write_output(peer_json(settings, state));
+  return 0;
+}
+
 int run(Settings settings, const std::vector<std::string>& chosen, const fs::path& parent, bool is_json) {
   const WorkFolder folder(parent);
   settings.folder = folder.path();
@@ -84,6 +92,7 @@ int main(int argc, char** argv) {
   settings.threads = std::clamp(std::thread::hardware_concurrency(), 1u, 8u);
   std::vector<std::string> chosen;
   std::string folder = ".";
+  std::string peer;
   bool is_json = false;
   std::vector<std::string> names;
   for (const Family& family : kFamilies) names.emplace_back(family.name);
@@ -106,10 +115,12 @@ int main(int argc, char** argv) {
   app.add_option("--folder", folder, "Folder on the disk to measure")
       ->check(CLI::ExistingDirectory)
       ->capture_default_str();
+  app.add_option("--peer", peer, "One run for tools/benchmarks/peers.py: large, tiny or frozen")
+      ->check(CLI::IsMember({"large", "tiny", "frozen"}));
   app.add_flag("--json", is_json, "For machines");
   CLI11_PARSE(app, argc, argv);
   try {
-    return run(settings, chosen, folder, is_json);
+    return peer.empty() ? run(settings, chosen, folder, is_json) : run_peer(settings, peer, folder);
   } catch (const std::exception& error) {
     std::cerr << "bench: " << error.what() << '\n';
     return 2;
