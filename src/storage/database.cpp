@@ -18,6 +18,7 @@
 
 #include "format/fail.h"
 #include "format/keys.h"
+#include "storage/chunk_filter.h"
 #include "storage/families.h"
 #include "storage/free_space.h"
 #include "storage/ingestion_guard.h"
@@ -39,11 +40,11 @@ constexpr int kReadOnlyAttempts = 5;
 constexpr std::uint64_t kOpeningBytes = std::uint64_t{2} << 20;
 
 std::unique_ptr<Handles> open_rocksdb(rocksdb::Env* env, const std::filesystem::path& directory, OpenMode mode,
-                                      bool create) {
+                                      bool create, const std::shared_ptr<ChunkFilter>& filter = nullptr) {
   rocksdb::DBOptions options = database_options(env);
   options.create_if_missing = create;
   options.create_missing_column_families = create;
-  const auto families = family_descriptors(rocksdb::NewLRUCache(kRowCacheBytes));
+  const auto families = family_descriptors(rocksdb::NewLRUCache(kRowCacheBytes), filter);
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   const auto open = [&](auto* db) {
     return mode == OpenMode::kReadOnly
@@ -156,6 +157,7 @@ Database::Database(std::filesystem::path path, DatabaseOptions options)
   if (!options_.file_system) options_.file_system = rocksdb::FileSystem::Default();
   ingestion_guard_ = std::make_shared<IngestionGuard>(options_.file_system);
   env_ = rocksdb::NewCompositeEnv(ingestion_guard_);
+  chunk_filter_ = std::make_shared<ChunkFilter>();
 }
 
 Database::~Database() = default;
@@ -219,10 +221,12 @@ void Database::open_existing() {
          (directory / "CURRENT").string());
   }
   if (!is_read_only()) require_space(*this, 0, log_bytes(files, directory), kOpeningBytes, "opening it");
-  opened_.push_back(is_read_only() ? open_read_only(env_.get(), files, directory)
-                                   : open_rocksdb(env_.get(), directory, OpenMode::kReadWrite, /*create=*/false));
+  opened_.push_back(is_read_only()
+                        ? open_read_only(env_.get(), files, directory)
+                        : open_rocksdb(env_.get(), directory, OpenMode::kReadWrite, /*create=*/false, chunk_filter_));
   handles_.store(opened_.back().get(), std::memory_order_release);
   header_ = read_header(handles());
+  committed_next_segment_ = header_.next_segment;
   chunk_size_ = header_.chunk_size;
   if (is_read_only()) return;
   check_writable(header_.format_version, path_);
@@ -281,6 +285,8 @@ std::uint64_t WriteLock::next_version() const noexcept { return database_.header
 
 std::uint64_t WriteLock::next_segment() const noexcept { return database_.header_.next_segment; }
 
+std::uint64_t WriteLock::committed_next_segment() const noexcept { return database_.committed_next_segment_; }
+
 std::uint64_t WriteLock::take_segment() {
   if (header().next_segment + 1 >= format::kMaxSegment) fail(ErrorCode::kUnsupported, "segment numbers are used up");
   return header().next_segment++;
@@ -291,7 +297,10 @@ void WriteLock::commit(rocksdb::WriteBatch& batch) {
   rocksdb::WriteOptions options;
   options.sync = true;
   const rocksdb::Status status = database_.handles().db().Write(options, &batch);
-  if (status.ok()) return;
+  if (status.ok()) {
+    database_.committed_next_segment_ = database_.header_.next_segment;
+    return;
+  }
   database_.failure_ = status.ToString();
   check(status, "the outcome of the commit is unknown");
 }
