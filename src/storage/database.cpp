@@ -274,7 +274,10 @@ WriteLock::WriteLock(Database& database) : database_(database) {
   // After a full disk RocksDB refuses writes until it is told to go on; otherwise this does nothing.
   const rocksdb::Status status = database.handles().db().Resume();
   if (status.IsNoSpace()) check(status, "the disk is still full");
-  if (status.ok()) return;
+  if (status.ok()) {
+    database.ingestion_guard().sweep();
+    return;
+  }
   fail(ErrorCode::kFailed, "store '{}' takes no writes after an error, reopen it: {}", database.path().string(),
        status.ToString());
 }
