@@ -89,8 +89,14 @@ Created Store::commit(const Snapshot& snapshot, const CreateOptions& options) {
   commit_options.progress = options.progress;
   const storage::CommitResult result = storage::commit(core_->database(), checkpoint, commit_options);
   core_->set_parent(result.info.version);
-  return {result.info.version, result.info.logical_bytes, result.info.written_bytes, result.chunk_count,
-          result.new_chunk_count};
+  Created created;
+  created.version = result.info.version;
+  created.logical_bytes = result.info.logical_bytes;
+  created.written_bytes = result.info.written_bytes;
+  created.chunk_count = result.chunk_count;
+  created.new_chunk_count = result.new_chunk_count;
+  core_->keep_in_bounds(created);
+  return created;
 }
 
 std::optional<Checkpoint> Store::latest() const {

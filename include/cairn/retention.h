@@ -64,10 +64,10 @@ struct PruneOptions {
 };
 
 struct PruneReport {
-  std::vector<CheckpointInfo> removed;      ///< Oldest first; with dry_run, what would go.
-  std::vector<std::uint64_t> kept;          ///< Versions that stay, oldest first; the pinned ones among them.
-  std::vector<std::uint64_t> pinned;        ///< Stay only because this process holds a Checkpoint of them.
-  std::optional<std::uint64_t> freed_bytes; ///< With dry_run: what a collection would find afterwards.
+  std::vector<CheckpointInfo> removed;       ///< Oldest first; with dry_run, what would go.
+  std::vector<std::uint64_t> kept;           ///< Versions that stay, oldest first; the pinned ones among them.
+  std::vector<std::uint64_t> pinned;         ///< Stay only because this process holds a Checkpoint of them.
+  std::optional<std::uint64_t> freed_bytes;  ///< With dry_run: chunks and rows that only what would go refers to.
 };
 
 struct GcOptions {
@@ -82,12 +82,13 @@ struct GcReport {
   std::uint64_t live_bytes = 0;
   std::uint64_t removed_chunks = 0;
   std::uint64_t removed_digest_rows = 0;
-  std::uint64_t dropped_segments = 0;    ///< Files that went whole.
-  std::uint64_t rewritten_segments = 0;  ///< Files that were written anew, without what was dead or together with others.
-  std::uint64_t skipped_segments = 0;    ///< Files that deserved it, but there was no room; the log says why.
+  std::uint64_t dropped_segments = 0;  ///< Files that went whole.
+  std::uint64_t rewritten_segments =
+      0;                               ///< Files that were written anew, without what was dead or together with others.
+  std::uint64_t skipped_segments = 0;  ///< Files that deserved it, but there was no room; the log says why.
 };
 
-/// Where the bytes of one kind of object are: objects of one name, over all checkpoints.
+/// Where the bytes of the objects of one name are, over all checkpoints.
 struct ObjectUsage {
   std::string name;
   std::uint64_t checkpoint_count = 0;
@@ -99,8 +100,7 @@ struct ObjectUsage {
 struct CheckpointUsage {
   std::uint64_t version = 0;
   std::uint64_t logical_bytes = 0;
-  std::uint64_t stored_bytes = 0;  ///< Chunks and rows it refers to, each counted once.
-  std::uint64_t own_bytes = 0;     ///< Of these, what no other checkpoint refers to: what removing it would free.
+  std::uint64_t own_bytes = 0;  ///< Chunks and rows no other checkpoint refers to: what removing it alone would free.
 };
 
 struct UsageReport {
@@ -108,7 +108,7 @@ struct UsageReport {
   std::vector<CheckpointUsage> checkpoints;  ///< Oldest first.
   std::uint64_t logical_bytes = 0;
   std::uint64_t live_bytes = 0;     ///< Chunks and entry rows that checkpoints refer to.
-  std::uint64_t garbage_bytes = 0;  ///< Chunks that no checkpoint refers to: what a collection would free.
+  std::uint64_t garbage_bytes = 0;  ///< Chunks that no checkpoint refers to: what a collection can free.
   std::uint64_t disk_bytes = 0;     ///< Of the database's files.
 };
 

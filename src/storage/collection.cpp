@@ -13,7 +13,6 @@
 #include <vector>
 
 #include <rocksdb/db.h>
-#include <rocksdb/file_system.h>
 #include <rocksdb/write_batch.h>
 
 #include "format/fail.h"
@@ -27,6 +26,7 @@
 #include "storage/status.h"
 #include "storage/store_directory.h"
 #include "storage/table_files.h"
+#include "storage/usage.h"
 
 namespace cairn::storage {
 
@@ -40,22 +40,6 @@ constexpr std::size_t kDeletionsPerBatch = 32 * 1024;
 constexpr std::chrono::microseconds kPause{200};
 
 std::uint64_t max_file_bytes(Family family) { return family == Family::kChunk ? kMaxSegmentBytes : kMaxTableBytes; }
-
-std::uint64_t file_bytes(const Database& database, const std::string& name) {
-  std::uint64_t bytes = 0;
-  const std::string path = (database.path() / "db" / name).string();
-  const bool is_there = database.file_system().GetFileSize(path, rocksdb::IOOptions(), &bytes, nullptr).ok();
-  return is_there ? bytes : 0;  // RocksDB deletes files at any time
-}
-
-/// Bytes of everything in the database's directory.
-std::uint64_t database_bytes(const Database& database) {
-  std::uint64_t bytes = 0;
-  for (const std::string& name : files_in(database.file_system(), database.path() / "db")) {
-    bytes += file_bytes(database, name);
-  }
-  return bytes;
-}
 
 std::uint64_t bytes_of(std::span<const TableFile> files) {
   std::uint64_t bytes = 0;

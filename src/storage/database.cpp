@@ -34,8 +34,10 @@ namespace {
 static_assert(!(ROCKSDB_MAJOR == 11 && ROCKSDB_MINOR >= 1 && ROCKSDB_MINOR < 6), "RocksDB 11.1 to 11.5 cannot be used");
 
 constexpr std::size_t kRowCacheBytes = std::size_t{32} << 20;
-/// A reader may find a file of the manifest deleted by the writer's compaction (facebook/rocksdb#14125).
+/// So often a reader must have met the same error before it believes it.
 constexpr int kReadOnlyAttempts = 5;
+/// So long a reader tries while a writer changes the files under it.
+constexpr std::chrono::seconds kReadOnlyPatience{10};
 /// What opening writes beside the tables it makes of the log: manifest, options, the next log.
 constexpr std::uint64_t kOpeningBytes = std::uint64_t{2} << 20;
 
@@ -63,30 +65,37 @@ std::unique_ptr<Handles> open_rocksdb(rocksdb::Env* env, const std::filesystem::
 #endif
 }
 
-/// Names of the logs in the database's directory.
-std::set<std::string> logs_in(rocksdb::FileSystem& files, const std::filesystem::path& directory) {
-  std::set<std::string> logs;
-  for (std::string& name : files_in(files, directory)) {
-    if (name.ends_with(".log")) logs.insert(std::move(name));
-  }
-  return logs;
+/// Names of the files in the database's directory.
+std::set<std::string> names_in(rocksdb::FileSystem& files, const std::filesystem::path& directory) {
+  const std::vector<std::string> names = files_in(files, directory);
+  return {names.begin(), names.end()};
 }
 
-/// Opens beside a writer or not. RocksDB reads its manifest, then its logs; a writer that flushes a log in between, and
-/// deletes it, would make commits that are in neither vanish from this view. So no log may go while we open.
+bool is_log(const std::string& name) { return name.ends_with(".log"); }
+
+/// Opens beside a writer or not. RocksDB reads its manifest, then its tables, then its logs; a writer that flushes a
+/// log in between, and deletes it, would make commits that are in neither vanish from this view, so no log may go while
+/// we open. Tables that a compaction or a collection deletes in between look like damage (facebook/rocksdb#14125),
+/// which it is only when nothing changes.
 std::unique_ptr<Handles> open_read_only(rocksdb::Env* env, rocksdb::FileSystem& files,
                                         const std::filesystem::path& directory) {
+  const auto deadline = std::chrono::steady_clock::now() + kReadOnlyPatience;
   for (int attempt = 1;; ++attempt) {
+    const std::set<std::string> before = names_in(files, directory);
     try {
-      const std::set<std::string> before = logs_in(files, directory);
       auto handles = open_rocksdb(env, directory, OpenMode::kReadOnly, /*create=*/false);
-      const std::set<std::string> after = logs_in(files, directory);
-      if (std::includes(after.begin(), after.end(), before.begin(), before.end())) return handles;
-      if (attempt == kReadOnlyAttempts) fail(ErrorCode::kIo, "'{}' changes too fast to be read", directory.string());
+      const std::set<std::string> after = names_in(files, directory);
+      if (std::all_of(before.begin(), before.end(),
+                      [&](const std::string& name) { return !is_log(name) || after.count(name) != 0; })) {
+        return handles;
+      }
     } catch (const Error&) {
-      if (attempt == kReadOnlyAttempts) throw;
+      if (attempt >= kReadOnlyAttempts && names_in(files, directory) == before) throw;
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(20 * attempt));
+    if (std::chrono::steady_clock::now() > deadline) {
+      fail(ErrorCode::kBusy, "'{}' changes too fast to be read", directory.string());
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20 * std::min(attempt, kReadOnlyAttempts)));
   }
 }
 
@@ -102,7 +111,8 @@ format::StoreHeader read_header(const Handles& handles) {
 /// Bytes of the logs, which opening turns into tables.
 std::uint64_t log_bytes(rocksdb::FileSystem& files, const std::filesystem::path& directory) {
   std::uint64_t bytes = 0;
-  for (const std::string& name : logs_in(files, directory)) {
+  for (const std::string& name : files_in(files, directory)) {
+    if (!is_log(name)) continue;
     std::uint64_t size = 0;
     check(files.GetFileSize((directory / name).string(), rocksdb::IOOptions(), &size, nullptr),
           fmt::format("cannot look at '{}'", (directory / name).string()));

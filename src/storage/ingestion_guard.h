@@ -3,8 +3,8 @@
 //
 // When the sync of the manifest fails during an ingestion, RocksDB deletes the tables it had linked in, although the
 // record that names them may be on the disk: the database would not open again. Kept, they are either unknown to the
-// manifest and swept at the next open, or known and dropped by recovery.h. The same goes for the tables that a flush or a
-// compaction wrote: no table is deleted from the first error of the manifest until another manifest has taken its
+// manifest and swept at the next open, or known and dropped by recovery.h. The same goes for the tables that a flush or
+// a compaction wrote: no table is deleted from the first error of the manifest until another manifest has taken its
 // place. Everything else passes through.
 #pragma once
 

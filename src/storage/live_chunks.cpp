@@ -6,6 +6,7 @@
 #include <string>
 #include <unordered_map>
 #include <variant>
+#include <vector>
 
 #include <rocksdb/db.h>
 
@@ -22,19 +23,22 @@ namespace {
 
 std::string_view view_of(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
 
-void add_row(std::string_view bytes, std::uint32_t chunk_size, ChunkSet& chunks) {
+/// Replaces `uses` by the chunks of a row.
+void read_uses(std::string_view bytes, std::uint32_t chunk_size, std::vector<ChunkUse>& uses) {
+  uses.clear();
   const format::EntryRow row = format::decode_entry(bytes, chunk_size);
   const auto* tensor = std::get_if<format::TensorRow>(&row.payload);
   if (tensor == nullptr || tensor->chunks.empty()) return;
   const std::uint64_t nbytes = format::nbytes_of(tensor->layout);
   for (std::size_t i = 0; i < tensor->chunks.size(); ++i) {
-    chunks.add(tensor->chunks[i].id, format::chunk_length(nbytes, chunk_size, i));
+    uses.push_back({tensor->chunks[i].id, format::chunk_length(nbytes, chunk_size, i)});
   }
 }
 
-/// Calls `take` with state and bytes of every entry row between two keys.
-template <typename Take>
-void scan_entries(const Database& database, const std::string& begin, const std::string& end, const Take& take) {
+using Take = std::function<void(std::uint64_t state, std::uint64_t row_bytes, std::span<const ChunkUse> uses)>;
+
+/// Calls `take` for every entry row between two keys; an empty one is no bound.
+void scan_between(const Database& database, const std::string& begin, const std::string& end, const Take& take) {
   const Handles& handles = database.handles();
   const rocksdb::Slice end_slice(end);
   rocksdb::ReadOptions options;
@@ -42,27 +46,31 @@ void scan_entries(const Database& database, const std::string& begin, const std:
   options.verify_checksums = true;
   if (!end.empty()) options.iterate_upper_bound = &end_slice;
   const std::unique_ptr<rocksdb::Iterator> row(handles.db().NewIterator(options, handles.family(Family::kEntry)));
+  std::vector<ChunkUse> uses;
   for (row->Seek(begin); row->Valid(); row->Next()) {
     const auto key = format::entry_from_key(view_of(row->key()));
     if (!key) fail(ErrorCode::kCorruption, "an entry row has a key of {} bytes", row->key().size());
     try {
-      take(key->state, view_of(row->value()));
+      read_uses(view_of(row->value()), database.chunk_size(), uses);
     } catch (const Error& error) {
       fail(error.code(), "entry '{}' of state {}: {}", printable(key->name), key->state, error.what());
     }
+    take(key->state, row->value().size(), uses);
   }
   check(row->status(), "cannot read the entry rows");
 }
 
 }  // namespace
 
+void scan_references(const Database& database, const Take& take) { scan_between(database, {}, {}, take); }
+
 ChunkSet live_chunks(const Database& database, const std::function<void(std::uint64_t bytes)>& scanned) {
   ChunkSet chunks;
   std::unordered_map<std::uint64_t, std::uint64_t> rows;  // of each state
-  scan_entries(database, {}, {}, [&](std::uint64_t state, std::string_view bytes) {
+  scan_references(database, [&](std::uint64_t state, std::uint64_t row_bytes, std::span<const ChunkUse> uses) {
     ++rows[state];
-    add_row(bytes, database.chunk_size(), chunks);
-    if (scanned) scanned(bytes.size());
+    for (const ChunkUse& use : uses) chunks.add(use.id, use.length);
+    if (scanned) scanned(row_bytes);
   });
   for (const StoredCheckpoint& checkpoint : all_checkpoints(database)) {
     for (const format::ObjectRow& object : checkpoint.row.objects) {
@@ -77,14 +85,13 @@ ChunkSet live_chunks(const Database& database, const std::function<void(std::uin
 }
 
 std::uint64_t add_state(const Database& database, std::uint64_t state, ChunkSet& chunks) {
-  const std::uint64_t before = chunks.total().bytes;
-  std::uint64_t row_bytes = 0;
-  scan_entries(database, format::number_key(state), format::number_key(state + 1),
-               [&](std::uint64_t, std::string_view bytes) {
-                 row_bytes += bytes.size();
-                 add_row(bytes, database.chunk_size(), chunks);
+  std::uint64_t added = 0;
+  scan_between(database, format::number_key(state), format::number_key(state + 1),
+               [&](std::uint64_t, std::uint64_t row_bytes, std::span<const ChunkUse> uses) {
+                 added += row_bytes;
+                 for (const ChunkUse& use : uses) added += chunks.add(use.id, use.length) ? use.length : 0;
                });
-  return row_bytes + chunks.total().bytes - before;
+  return added;
 }
 
 }  // namespace cairn::storage

@@ -3,11 +3,24 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 
 #include "storage/chunk_set.h"
 #include "storage/database.h"
 
 namespace cairn::storage {
+
+/// A chunk as an entry refers to it.
+struct ChunkUse {
+  std::uint64_t id = 0;
+  std::uint32_t length = 0;
+};
+
+/// Calls `take` for every entry row in the order of states: the state, the row's bytes, the chunks it refers to.
+/// Errors: kCorruption when a row cannot be read; kIo.
+void scan_references(
+    const Database& database,
+    const std::function<void(std::uint64_t state, std::uint64_t row_bytes, std::span<const ChunkUse> uses)>& take);
 
 /// Chunks that any entry row refers to. `scanned` is told the bytes of rows read, as they are read. Cost: one scan of
 /// the entry rows; memory as ChunkSet.

@@ -74,6 +74,7 @@ std::vector<TableFile> counted_table_files(const Handles& handles, Family family
     if (found == by_name.end()) continue;
     file.rows = found->second->num_entries;
     file.deletions = found->second->num_deletions;
+    file.payload_bytes = found->second->raw_value_size - std::min(found->second->raw_value_size, file.rows);
   }
   return files;
 }

@@ -16,8 +16,9 @@ struct TableFile {
   std::uint64_t bytes = 0;
   std::string smallest;  ///< Keys, both included.
   std::string largest;
-  std::uint64_t rows = 0;       ///< Deletions included. Filled in by counted_table_files, as the next.
-  std::uint64_t deletions = 0;  ///< Rows that hide others.
+  std::uint64_t rows = 0;           ///< Deletions included. Filled in by counted_table_files, as the next.
+  std::uint64_t deletions = 0;      ///< Rows that hide others.
+  std::uint64_t payload_bytes = 0;  ///< Of rows that are chunks.
 };
 
 /// All files of a family by level, then by key.
