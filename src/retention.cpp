@@ -23,7 +23,7 @@ namespace cairn {
 namespace {
 
 /// Looking for small files takes a millisecond in a large store, so not every commit does it.
-constexpr std::uint64_t kCommitsPerMerging = 64;
+constexpr std::uint64_t kCommitsPerMerging = 16;
 
 std::int64_t now_us() {
   return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
