@@ -24,12 +24,18 @@ namespace {
 /// Reads smaller than this are not worth a second thread.
 constexpr std::uint64_t kBytesPerReader = std::uint64_t{8} << 20;
 
-/// The layers below do not know which checkpoint they work for.
-[[noreturn]] void rethrow_with_version(std::uint64_t version) {
+/// The layers below do not know which checkpoint they work for, nor that a writer may have removed it under a reader
+/// that caught up with it.
+[[noreturn]] void rethrow_with_version(const detail::PinnedCheckpoint& pinned) {
   try {
     throw;
   } catch (const Error& error) {
-    fail(error.code(), "checkpoint {}: {}", version, error.what());
+    const storage::Database& database = pinned.core->database();
+    if (error.code() == ErrorCode::kCorruption && database.is_read_only() &&
+        !storage::find_checkpoint(database, pinned.info.version)) {
+      fail(ErrorCode::kNotFound, "checkpoint {} was removed by the writer meanwhile", pinned.info.version);
+    }
+    fail(error.code(), "checkpoint {}: {}", pinned.info.version, error.what());
   }
 }
 
@@ -43,9 +49,17 @@ const format::ObjectRow& object_of(const detail::PinnedCheckpoint& pinned, std::
        format::nearest_names(name, names));
 }
 
+std::vector<format::Entry> read_rows(const detail::PinnedCheckpoint& pinned, const format::ObjectRow& object) {
+  try {
+    return storage::read_state(database_of(pinned), object);
+  } catch (const Error&) {
+    rethrow_with_version(pinned);
+  }
+}
+
 [[noreturn]] void fail_entry_not_found(const detail::PinnedCheckpoint& pinned, const format::ObjectRow& object,
                                        std::string_view name) {
-  const std::vector<format::Entry> entries = storage::read_state(database_of(pinned), object);
+  const std::vector<format::Entry> entries = read_rows(pinned, object);
   std::vector<std::string_view> names;
   names.reserve(entries.size());
   for (const format::Entry& entry : entries) names.push_back(entry.name);
@@ -59,7 +73,7 @@ format::EntryRow entry_of(const detail::PinnedCheckpoint& pinned, std::string_vi
     auto entry = storage::find_entry(database_of(pinned), object.state, name);
     if (entry) return std::move(*entry);
   } catch (const Error&) {
-    rethrow_with_version(pinned.info.version);
+    rethrow_with_version(pinned);
   }
   fail_entry_not_found(pinned, object, name);
 }
@@ -81,7 +95,7 @@ void read_all(const detail::PinnedCheckpoint& pinned, std::vector<storage::Chunk
   try {
     storage::read_chunks(database_of(pinned), std::move(reads), options);
   } catch (const Error&) {
-    rethrow_with_version(pinned.info.version);
+    rethrow_with_version(pinned);
   }
 }
 
@@ -117,12 +131,7 @@ at::Tensor read_tensor(const detail::PinnedCheckpoint& pinned, const format::Ten
 }
 
 StateDict read_state_dict(const detail::PinnedCheckpoint& pinned, const format::ObjectRow& object) {
-  std::vector<format::Entry> entries;
-  try {
-    entries = storage::read_state(database_of(pinned), object);
-  } catch (const Error&) {
-    rethrow_with_version(pinned.info.version);
-  }
+  std::vector<format::Entry> entries = read_rows(pinned, object);
   StateDict state_dict;
   std::vector<std::string> owners(entries.size());
   std::vector<storage::ChunkRead> reads;
@@ -149,7 +158,7 @@ const CheckpointInfo& Checkpoint::info() const noexcept { return pinned_->info; 
 
 std::vector<EntryInfo> Checkpoint::entries(std::string_view object) const {
   std::vector<EntryInfo> infos;
-  for (format::Entry& entry : storage::read_state(database_of(*pinned_), object_of(*pinned_, object))) {
+  for (format::Entry& entry : read_rows(*pinned_, object_of(*pinned_, object))) {
     EntryInfo& info = infos.emplace_back();
     info.name = std::move(entry.name);
     if (auto* value = std::get_if<Value>(&entry.row.payload)) {
@@ -225,7 +234,7 @@ ApplyReport apply_checkpoint(const Checkpoint& checkpoint, const Targets& target
     StoredSource source(database_of(pinned), pinned.stored, is_wanted);
     report = state::apply(source, targets, options);
   } catch (const Error&) {
-    rethrow_with_version(checkpoint.version());
+    rethrow_with_version(pinned);
   }
   pinned.core->set_parent(checkpoint.version());
   return report;

@@ -71,8 +71,14 @@ Created commit_snapshot(StoreCore& core, const Snapshot& snapshot, const CreateO
   commit_options.staged = std::move(staged);
   const storage::CommitResult result = storage::commit(core.database(), checkpoint, commit_options);
   core.set_parent(result.info.version);
-  return {result.info.version, result.info.logical_bytes, result.info.written_bytes, result.chunk_count,
-          result.new_chunk_count};
+  Created created;
+  created.version = result.info.version;
+  created.logical_bytes = result.info.logical_bytes;
+  created.written_bytes = result.info.written_bytes;
+  created.chunk_count = result.chunk_count;
+  created.new_chunk_count = result.new_chunk_count;
+  core.keep_in_bounds(created);
+  return created;
 }
 
 BackgroundCommits::Task commit_later(StoreCore& core, Snapshot snapshot, const CreateOptions& options) {

@@ -1,13 +1,16 @@
 // Pins are counted under the mutex that removal takes as well: a version cannot go between its look-up and its pin.
 #include "store_core.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "cairn/error.h"
 #include "format/fail.h"
 #include "storage/removal.h"
+#include "storage/retention.h"
 
 namespace cairn::detail {
 
@@ -58,7 +61,10 @@ std::shared_ptr<const LogCallback> serialised(LogCallback callback) {
 
 std::shared_ptr<StoreCore> StoreCore::open(const std::filesystem::path& path, StoreOptions options,
                                            storage::OpenMode mode) {
+  if (options.retention) storage::check_policy(*options.retention);
   std::shared_ptr<StoreCore> core(new StoreCore);
+  core->retention_ = std::move(options.retention);
+  core->collects_ = options.collects;
   core->log_ = serialised(std::move(options.log));
   storage::DatabaseOptions database_options;
   database_options.mode = mode;
@@ -98,14 +104,32 @@ void StoreCore::unpin(std::uint64_t version) noexcept {
   if (pin != pins_.end() && --pin->second == 0) pins_.erase(pin);
 }
 
+bool StoreCore::is_pinned(std::uint64_t version) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return pins_.count(version) != 0;
+}
+
 void StoreCore::remove(std::uint64_t version) {
+  storage::WriteLock write_lock(*database_);
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto pin = pins_.find(version);
-  if (pin != pins_.end() && pin->second != 0) {
+  if (pin != pins_.end()) {
     fail(ErrorCode::kBusy, "checkpoint {} is in use by {} handle(s) of this process", version, pin->second);
   }
-  storage::remove_checkpoint(*database_, version);
+  storage::remove_checkpoints(write_lock, std::span(&version, 1));
   if (parent_ == version) parent_ = 0;
+}
+
+std::vector<std::uint64_t> StoreCore::remove_unpinned(storage::WriteLock& write_lock,
+                                                      std::vector<std::uint64_t> versions) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto first_pinned = std::stable_partition(versions.begin(), versions.end(),
+                                                  [this](std::uint64_t version) { return pins_.count(version) == 0; });
+  std::vector<std::uint64_t> pinned(first_pinned, versions.end());
+  versions.erase(first_pinned, versions.end());
+  storage::remove_checkpoints(write_lock, versions);
+  if (std::find(versions.begin(), versions.end(), parent_) != versions.end()) parent_ = 0;
+  return pinned;
 }
 
 std::uint64_t StoreCore::parent() const {

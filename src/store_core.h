@@ -4,6 +4,7 @@
 // methods may be called at any time.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -11,16 +12,26 @@
 #include <mutex>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "cairn/checkpoint_info.h"
 #include "cairn/options.h"
 #include "pending_commit.h"
+#include "cairn/retention.h"
 #include "storage/catalog.h"
 #include "storage/database.h"
 
+namespace cairn {
+struct Created;  // cairn/created.h
+}
+
 namespace cairn::detail {
 
+class StoreCore;
 struct PinnedCheckpoint;
+
+/// Store::prune (retention.cpp).
+PruneReport prune(StoreCore& core, const RetentionPolicy& policy, const PruneOptions& options);
 
 class StoreCore : public std::enable_shared_from_this<StoreCore> {
  public:
@@ -36,6 +47,15 @@ class StoreCore : public std::enable_shared_from_this<StoreCore> {
   std::shared_ptr<const PinnedCheckpoint> pin_latest();
   /// Errors: kBusy while a handle pins the version.
   void remove(std::uint64_t version);
+  /// Removes all of them in one step but those that a handle pins, which are returned, ascending. `lock` is taken
+  /// before the pins are looked at, so that nobody waits for a pin longer than a removal takes.
+  std::vector<std::uint64_t> remove_unpinned(storage::WriteLock& lock, std::vector<std::uint64_t> versions);
+
+  bool is_pinned(std::uint64_t version) const;
+
+  /// What is due after a commit: retention, collection, few files. Raises nothing: failures are logged; that of
+  /// retention is also told in `created`.
+  void keep_in_bounds(Created& created) noexcept;
 
   /// Version that the next checkpoint descends from: the one this handle created or applied last, else the newest
   /// committed; 0 for none.
@@ -50,6 +70,9 @@ class StoreCore : public std::enable_shared_from_this<StoreCore> {
 
   std::shared_ptr<const LogCallback> log_;  // null: standard error
   std::unique_ptr<storage::Database> database_;
+  std::optional<RetentionPolicy> retention_;
+  bool collects_ = true;
+  std::atomic<std::uint64_t> removed_since_collection_{0};
 
   // Guarded by mutex_.
   mutable std::mutex mutex_;

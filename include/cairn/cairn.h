@@ -1,4 +1,5 @@
-// All of Cairn. Reading order: store.h, checkpoint.h, pending.h, apply.h, target.h, options.h, state_dict.h, value.h, error.h.
+// All of Cairn. Reading order: store.h, checkpoint.h, pending.h, apply.h, target.h, options.h, retention.h, state_dict.h,
+// value.h, error.h.
 #pragma once
 
 #include "cairn/apply.h"
@@ -6,6 +7,7 @@
 #include "cairn/error.h"
 #include "cairn/options.h"
 #include "cairn/pending.h"
+#include "cairn/retention.h"
 #include "cairn/snapshot.h"
 #include "cairn/state_dict.h"
 #include "cairn/store.h"

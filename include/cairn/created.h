@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace cairn {
 
@@ -11,6 +12,8 @@ struct Created {
   std::uint64_t written_bytes = 0;  ///< Chunks and entry rows that were new.
   std::uint64_t chunk_count = 0;    ///< Chunks the tensors have.
   std::uint64_t new_chunk_count = 0;
+  std::uint64_t pruned_count = 0;  ///< Checkpoints that StoreOptions::retention removed afterwards.
+  std::string retention_error;     ///< Why that failed; empty: it did not. The checkpoint is committed either way.
 };
 
 }  // namespace cairn

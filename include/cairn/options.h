@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "cairn/progress.h"
+#include "cairn/retention.h"
 
 namespace cairn {
 
@@ -30,6 +32,12 @@ struct StoreOptions {
   /// What has no caller to throw to: a fallback of `resume`, left-overs dropped at open. Any thread may call
   /// it, one at a time. Default: warnings and errors to standard error.
   LogCallback log;
+  /// Applied after every commit. A failure is logged and told in `Created`; it does not undo the checkpoint. Default:
+  /// everything is kept.
+  std::optional<RetentionPolicy> retention;
+  /// With retention: also gives the space back (Store::gc), each time a quarter as many checkpoints have been removed
+  /// as are left. The commit that meets it takes the longer. Default: true.
+  bool collects = true;
 };
 
 /// When a create in the background returns.

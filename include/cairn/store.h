@@ -18,6 +18,7 @@
 #include "cairn/created.h"
 #include "cairn/options.h"
 #include "cairn/pending.h"
+#include "cairn/retention.h"
 #include "cairn/target.h"
 #include "cairn/value.h"
 
@@ -50,8 +51,8 @@ struct VerifyReport {
 
 /// One directory, one writing process at a time, any number of readers.
 ///
-/// Threads: every method may be called from any thread; creates, commits and removes run one after another, those in the
-/// background included.
+/// Threads: every method may be called from any thread; creates, commits, removes and prunes run one after another, those
+/// in the background included.
 class Store {
  public:
   /// Opens a store for reading and writing, and creates it, with parent directories, when there is none.
@@ -125,6 +126,31 @@ class Store {
   /// Removes a checkpoint, and the states no other one uses. Its chunks stay until they are collected.
   /// Errors: kNotFound; kBusy while this process holds a Checkpoint of it, or while it has a tag.
   void remove(std::uint64_t version);
+
+  /// Removes what the policy does not keep, in one step: after a crash all of it is gone or nothing.
+  ///
+  /// The newest checkpoint and tagged ones always stay; those this process holds a Checkpoint of stay and are reported.
+  /// Chunks stay until they are collected (gc). Cost: a scan of the list of checkpoints; a byte budget and a dry run
+  /// also read entry rows. Errors: kInvalidArgument for a policy without a rule, or on a read-only store unless it is a
+  /// dry run; kOutOfSpace;
+  ///         kIo; kFailed.
+  PruneReport prune(const RetentionPolicy& policy, const PruneOptions& options = {});
+
+  /// Gives the space of what was removed back to the file system.
+  ///
+  /// Deletes chunks that no checkpoint refers to, and rewrites files that are mostly such chunks; when it returns the
+  /// files are smaller, as far as no reader has them open. May be cut short at any moment: checkpoints stay whole, and
+  /// the next call finds what was left.
+  /// Threads: creates wait while it looks for what is needed, a moment for a store of a few thousand entries, and
+  ///          may go on between the files it rewrites. Readers, in other processes too, go on.
+  /// Cost:    a scan of all entry rows; rewrites at most what frees a sixth of it.
+  /// Errors:  kInvalidArgument on a read-only store; kCorruption when an entry row is damaged (nothing is deleted
+  /// then);
+  ///          kOutOfSpace; kIo; kFailed.
+  GcReport gc(const GcOptions& options = {});
+
+  /// Where the bytes are: by object and by checkpoint, shared and own. Cost: a scan of all entry rows.
+  UsageReport usage() const;
 
   /// Reads every row and chunk and checks invariants 1, 3, 4, 5 and 9 of src/README.md. Damage is reported, not
   /// thrown. Cost: reads the whole store once.

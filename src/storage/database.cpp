@@ -18,6 +18,7 @@
 
 #include "format/fail.h"
 #include "format/keys.h"
+#include "storage/chunk_filter.h"
 #include "storage/families.h"
 #include "storage/free_space.h"
 #include "storage/ingestion_guard.h"
@@ -33,17 +34,20 @@ namespace {
 static_assert(!(ROCKSDB_MAJOR == 11 && ROCKSDB_MINOR >= 1 && ROCKSDB_MINOR < 6), "RocksDB 11.1 to 11.5 cannot be used");
 
 constexpr std::size_t kRowCacheBytes = std::size_t{32} << 20;
-/// A reader may find a file of the manifest deleted by the writer's compaction (facebook/rocksdb#14125).
+/// So often a reader must have met the same error before it believes it.
 constexpr int kReadOnlyAttempts = 5;
+/// So long a reader tries while a writer changes the files under it.
+constexpr std::chrono::seconds kReadOnlyPatience{10};
 /// What opening writes beside the tables it makes of the log: manifest, options, the next log.
 constexpr std::uint64_t kOpeningBytes = std::uint64_t{2} << 20;
 
 std::unique_ptr<Handles> open_rocksdb(rocksdb::Env* env, const std::filesystem::path& directory, OpenMode mode,
-                                      FileAccess access, bool create) {
+                                      FileAccess access, bool create,
+                                      const std::shared_ptr<ChunkFilter>& filter = nullptr) {
   rocksdb::DBOptions options = database_options(env, access);
   options.create_if_missing = create;
   options.create_missing_column_families = create;
-  const auto families = family_descriptors(rocksdb::NewLRUCache(kRowCacheBytes));
+  const auto families = family_descriptors(rocksdb::NewLRUCache(kRowCacheBytes), filter);
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   const auto open = [&](auto* db) {
     return mode == OpenMode::kReadOnly
@@ -62,30 +66,37 @@ std::unique_ptr<Handles> open_rocksdb(rocksdb::Env* env, const std::filesystem::
 #endif
 }
 
-/// Names of the logs in the database's directory.
-std::set<std::string> logs_in(rocksdb::FileSystem& files, const std::filesystem::path& directory) {
-  std::set<std::string> logs;
-  for (std::string& name : files_in(files, directory)) {
-    if (name.ends_with(".log")) logs.insert(std::move(name));
-  }
-  return logs;
+/// Names of the files in the database's directory.
+std::set<std::string> names_in(rocksdb::FileSystem& files, const std::filesystem::path& directory) {
+  const std::vector<std::string> names = files_in(files, directory);
+  return {names.begin(), names.end()};
 }
 
-/// Opens beside a writer or not. RocksDB reads its manifest, then its logs; a writer that flushes a log in between, and
-/// deletes it, would make commits that are in neither vanish from this view. So no log may go while we open.
+bool is_log(const std::string& name) { return name.ends_with(".log"); }
+
+/// Opens beside a writer or not. RocksDB reads its manifest, then its tables, then its logs; a writer that flushes a
+/// log in between, and deletes it, would make commits that are in neither vanish from this view, so no log may go while
+/// we open. Tables that a compaction or a collection deletes in between look like damage (facebook/rocksdb#14125),
+/// which it is only when nothing changes.
 std::unique_ptr<Handles> open_read_only(rocksdb::Env* env, rocksdb::FileSystem& files,
                                         const std::filesystem::path& directory, FileAccess access) {
+  const auto deadline = std::chrono::steady_clock::now() + kReadOnlyPatience;
   for (int attempt = 1;; ++attempt) {
+    const std::set<std::string> before = names_in(files, directory);
     try {
-      const std::set<std::string> before = logs_in(files, directory);
       auto handles = open_rocksdb(env, directory, OpenMode::kReadOnly, access, /*create=*/false);
-      const std::set<std::string> after = logs_in(files, directory);
-      if (std::includes(after.begin(), after.end(), before.begin(), before.end())) return handles;
-      if (attempt == kReadOnlyAttempts) fail(ErrorCode::kIo, "'{}' changes too fast to be read", directory.string());
+      const std::set<std::string> after = names_in(files, directory);
+      if (std::all_of(before.begin(), before.end(),
+                      [&](const std::string& name) { return !is_log(name) || after.count(name) != 0; })) {
+        return handles;
+      }
     } catch (const Error&) {
-      if (attempt == kReadOnlyAttempts) throw;
+      if (attempt >= kReadOnlyAttempts && names_in(files, directory) == before) throw;
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(20 * attempt));
+    if (std::chrono::steady_clock::now() > deadline) {
+      fail(ErrorCode::kBusy, "'{}' changes too fast to be read", directory.string());
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20 * std::min(attempt, kReadOnlyAttempts)));
   }
 }
 
@@ -101,7 +112,8 @@ format::StoreHeader read_header(const Handles& handles) {
 /// Bytes of the logs, which opening turns into tables.
 std::uint64_t log_bytes(rocksdb::FileSystem& files, const std::filesystem::path& directory) {
   std::uint64_t bytes = 0;
-  for (const std::string& name : logs_in(files, directory)) {
+  for (const std::string& name : files_in(files, directory)) {
+    if (!is_log(name)) continue;
     std::uint64_t size = 0;
     check(files.GetFileSize((directory / name).string(), rocksdb::IOOptions(), &size, nullptr),
           fmt::format("cannot look at '{}'", (directory / name).string()));
@@ -156,6 +168,7 @@ Database::Database(std::filesystem::path path, DatabaseOptions options)
   if (!options_.file_system) options_.file_system = rocksdb::FileSystem::Default();
   ingestion_guard_ = std::make_shared<IngestionGuard>(options_.file_system);
   env_ = rocksdb::NewCompositeEnv(ingestion_guard_);
+  chunk_filter_ = std::make_shared<ChunkFilter>();
 }
 
 Database::~Database() = default;
@@ -222,9 +235,11 @@ void Database::open_existing() {
   if (!is_read_only()) require_space(*this, 0, log_bytes(files, directory), kOpeningBytes, "opening it");
   opened_.push_back(is_read_only()
                         ? open_read_only(env_.get(), files, directory, access_)
-                        : open_rocksdb(env_.get(), directory, OpenMode::kReadWrite, access_, /*create=*/false));
+                        : open_rocksdb(env_.get(), directory, OpenMode::kReadWrite, access_, /*create=*/false,
+                                       chunk_filter_));
   handles_.store(opened_.back().get(), std::memory_order_release);
   header_ = read_header(handles());
+  committed_next_segment_ = header_.next_segment;
   chunk_size_ = header_.chunk_size;
   if (is_read_only()) return;
   check_writable(header_.format_version, path_);
@@ -272,7 +287,10 @@ WriteLock::WriteLock(Database& database) : database_(database) {
   // After a full disk RocksDB refuses writes until it is told to go on; otherwise this does nothing.
   const rocksdb::Status status = database.handles().db().Resume();
   if (status.IsNoSpace()) check(status, "the disk is still full");
-  if (status.ok()) return;
+  if (status.ok()) {
+    database.ingestion_guard().sweep();
+    return;
+  }
   fail(ErrorCode::kFailed, "store '{}' takes no writes after an error, reopen it: {}", database.path().string(),
        status.ToString());
 }
@@ -285,6 +303,8 @@ std::uint64_t WriteLock::next_version() const noexcept { return database_.header
 
 std::uint64_t WriteLock::next_segment() const noexcept { return database_.header_.next_segment; }
 
+std::uint64_t WriteLock::committed_next_segment() const noexcept { return database_.committed_next_segment_; }
+
 std::uint64_t WriteLock::take_segment() {
   if (header().next_segment + 1 >= format::kMaxSegment) fail(ErrorCode::kUnsupported, "segment numbers are used up");
   return header().next_segment++;
@@ -295,7 +315,10 @@ void WriteLock::commit(rocksdb::WriteBatch& batch) {
   rocksdb::WriteOptions options;
   options.sync = true;
   const rocksdb::Status status = database_.handles().db().Write(options, &batch);
-  if (status.ok()) return;
+  if (status.ok()) {
+    database_.committed_next_segment_ = database_.header_.next_segment;
+    return;
+  }
   database_.failure_ = status.ToString();
   check(status, "the outcome of the commit is unknown");
 }

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,7 @@ class WriteBatch;
 
 namespace cairn::storage {
 
+class ChunkFilter;     // chunk_filter.h
 class DirectoryLock;   // store_directory.h
 class Handles;         // families.h
 class IngestionGuard;  // ingestion_guard.h
@@ -65,6 +67,8 @@ class WriteLock {
 
   std::uint64_t next_version() const noexcept;
   std::uint64_t next_segment() const noexcept;
+  /// As the last commit has it: what lies in segments from here on was never committed, and the next open drops it.
+  std::uint64_t committed_next_segment() const noexcept;
 
   /// Adds the counters to the batch and writes it with sync: the only commit point. Errors: kOutOfSpace, kIo; after
   /// any, the outcome is unknown and the database refuses further writes.
@@ -102,6 +106,10 @@ class Database {
   const Handles& handles() const noexcept { return *handles_.load(std::memory_order_acquire); }
   rocksdb::FileSystem& file_system() const noexcept;
   IngestionGuard& ingestion_guard() const noexcept { return *ingestion_guard_; }
+  ChunkFilter& chunk_filter() const noexcept { return *chunk_filter_; }
+  /// Held shared by whoever reads rows and then chunks of checkpoints that nothing pins; alone by a collection. To be
+  /// taken before the write lock.
+  std::shared_mutex& collection_mutex() const noexcept { return collection_mutex_; }
   /// Opens a read-only database once more, to see what was committed since. What others still read stays open until the
   /// end. Errors: as open.
   void catch_up() const;
@@ -126,6 +134,8 @@ class Database {
   std::unique_ptr<DirectoryLock> lock_;              // null when read-only
   std::shared_ptr<IngestionGuard> ingestion_guard_;  // the file system
   std::unique_ptr<rocksdb::Env> env_;
+  std::shared_ptr<ChunkFilter> chunk_filter_;
+  mutable std::shared_mutex collection_mutex_;
 
   mutable std::mutex opened_mutex_;
   mutable std::vector<std::unique_ptr<Handles>> opened_;  // guarded by opened_mutex_; the last one is handles_
@@ -135,6 +145,7 @@ class Database {
   std::mutex write_mutex_;
   format::StoreHeader header_;
   StagingMemory staging_memory_;
+  std::uint64_t committed_next_segment_ = 1;
   std::string failure_;  // why writes are refused; empty: they are not
 };
 

@@ -42,8 +42,9 @@ rocksdb::ColumnFamilyOptions row_options(const std::shared_ptr<rocksdb::Cache>& 
 }
 
 /// Payloads: no cache (mapped files are read in place), no filter (ids are never looked for in vain).
-rocksdb::ColumnFamilyOptions payload_options() {
+rocksdb::ColumnFamilyOptions payload_options(const std::shared_ptr<rocksdb::CompactionFilterFactory>& filter) {
   rocksdb::ColumnFamilyOptions options = base_options();
+  options.compaction_filter_factory = filter;  // would bring a rewrite every 30 days, but for base_options
   rocksdb::BlockBasedTableOptions table = table_options();
   table.no_block_cache = true;
   table.block_size = 16 * 1024;
@@ -51,7 +52,8 @@ rocksdb::ColumnFamilyOptions payload_options() {
   return options;
 }
 
-rocksdb::ColumnFamilyOptions options_of(Family family, const std::shared_ptr<rocksdb::Cache>& cache) {
+rocksdb::ColumnFamilyOptions options_of(Family family, const std::shared_ptr<rocksdb::Cache>& cache,
+                                        const std::shared_ptr<rocksdb::CompactionFilterFactory>& filter) {
   switch (family) {
     case Family::kDefault:
     case Family::kCheckpoint:
@@ -61,10 +63,10 @@ rocksdb::ColumnFamilyOptions options_of(Family family, const std::shared_ptr<roc
     case Family::kDigest:
       return row_options(cache, /*with_filter=*/true);
     case Family::kSmallChunk:
-      return payload_options();
+      return payload_options(filter);
     case Family::kChunk: {
       // Segments go to the last level and stay as they are: any compaction would rewrite the whole store.
-      rocksdb::ColumnFamilyOptions options = payload_options();
+      rocksdb::ColumnFamilyOptions options = payload_options(filter);
       options.disable_auto_compactions = true;
       return options;
     }
@@ -94,9 +96,10 @@ const char* name_of(Family family) noexcept {
   return "";
 }
 
-std::vector<rocksdb::ColumnFamilyDescriptor> family_descriptors(const std::shared_ptr<rocksdb::Cache>& cache) {
+std::vector<rocksdb::ColumnFamilyDescriptor> family_descriptors(
+    const std::shared_ptr<rocksdb::Cache>& cache, const std::shared_ptr<rocksdb::CompactionFilterFactory>& filter) {
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
-  for (const Family family : kFamilies) descriptors.emplace_back(name_of(family), options_of(family, cache));
+  for (const Family family : kFamilies) descriptors.emplace_back(name_of(family), options_of(family, cache, filter));
   return descriptors;
 }
 

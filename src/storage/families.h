@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <rocksdb/cache.h>
+#include <rocksdb/compaction_filter.h>
 #include <rocksdb/db.h>
 #include <rocksdb/options.h>
 
@@ -22,8 +23,9 @@ inline constexpr std::array<Family, 7> kFamilies = {Family::kDefault,   Family::
                                                     Family::kSmallChunk};
 
 const char* name_of(Family family) noexcept;
-/// All families, in the order of kFamilies.
-std::vector<rocksdb::ColumnFamilyDescriptor> family_descriptors(const std::shared_ptr<rocksdb::Cache>& cache);
+/// All families, in the order of kFamilies. `filter` is that of the families of chunks; it may be null.
+std::vector<rocksdb::ColumnFamilyDescriptor> family_descriptors(
+    const std::shared_ptr<rocksdb::Cache>& cache, const std::shared_ptr<rocksdb::CompactionFilterFactory>& filter);
 /// Options of the database itself; `env` decides the file system, `access` is resolved.
 rocksdb::DBOptions database_options(rocksdb::Env* env, FileAccess access);
 

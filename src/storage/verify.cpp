@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <shared_mutex>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -294,6 +295,8 @@ class Verifier {
 }  // namespace
 
 VerifyResult verify(const Database& database, unsigned threads, const Progress& progress) {
+  // Rows and chunks are looked at one after the other.
+  const std::shared_lock<std::shared_mutex> no_collection(database.collection_mutex());
   return Verifier(database).run(threads, progress);
 }
 

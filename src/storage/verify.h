@@ -26,7 +26,8 @@ struct VerifyResult {
   std::uint64_t chunk_bytes = 0;
 };
 
-/// Reads every row and every chunk once and goes on after each problem. On one consistent view of the rows:
+/// Reads every row and every chunk once and goes on after each problem; collections of this process wait for it. On one
+/// consistent view of the rows:
 ///   1  every object's state has as many rows as its checkpoint says, and no entry row belongs to no checkpoint;
 ///   3  every chunk an entry refers to is there;
 ///   4  every chunk has its digest and length, every state its digest;

@@ -24,7 +24,8 @@ using storage::Family;
 
 namespace {
 
-/// Flips one bit of the file of the database that holds the first of these bytes: in them, or so many bytes before them.
+/// Flips one bit of the file of the database that holds the first of these bytes: in them, or so many bytes before
+/// them.
 void flip_bit(const fs::path& directory, const Bytes& bytes, std::size_t before = 0) {
   const std::string wanted(reinterpret_cast<const char*>(bytes.data()), std::min<std::size_t>(bytes.size(), 4096));
   for (const auto& entry : fs::directory_iterator(directory / "db")) {

@@ -13,7 +13,7 @@ TEST_CASE("every command has help with an example, on standard output", "[tools]
   const Outcome all = run_cairn({"--help"});
   CHECK(all.status == 0);
   CHECK(all.err.empty());
-  for (const std::string command : {"log", "show", "get", "verify"}) {
+  for (const std::string command : {"log", "show", "get", "verify", "du", "prune", "gc"}) {
     CHECK(all.out.find("\n  " + command + " ") != std::string::npos);
     const Outcome outcome = run_cairn({command, "--help"});
     INFO(command);
@@ -65,6 +65,8 @@ TEST_CASE("what is no store is an error of every command, and nothing is made of
       {"log", folder},    {"log", ""},
       {"show", absent},   {"get", absent, "model/fc1.weight"},
       {"verify", absent}, {"log", absent, "--json"},
+      {"du", absent},     {"gc", absent},
+      {"gc", folder},     {"prune", absent, "--keep-last", "1"},
   };
   for (const std::vector<std::string>& arguments : commands) {
     const Outcome outcome = run_cairn(arguments);

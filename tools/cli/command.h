@@ -1,8 +1,8 @@
 // What the subcommands of `cairn` share: how one is added, and how one fails.
 //
 // A subcommand lives in the file of its name. Adding it describes its arguments; once they have
-// been parsed, the one that was chosen sets `chosen`, which main runs. All of them open the store
-// for reading only.
+// been parsed, the one that was chosen sets `chosen`, which main runs. Those that change nothing open
+// the store for reading only.
 #pragma once
 
 #include <functional>
@@ -27,6 +27,9 @@ void add_log(CLI::App& app, Command& chosen);
 void add_show(CLI::App& app, Command& chosen);
 void add_get(CLI::App& app, Command& chosen);
 void add_verify(CLI::App& app, Command& chosen);
+void add_du(CLI::App& app, Command& chosen);
+void add_prune(CLI::App& app, Command& chosen);
+void add_gc(CLI::App& app, Command& chosen);
 
 /// Where the store is, and in which form to answer.
 struct Session {
@@ -35,6 +38,8 @@ struct Session {
 
   /// Opens the store for reading; its warnings go to standard error.
   Store open() const;
+  /// Opens a store that exists for writing too, which only one process can at a time.
+  Store open_for_writing() const;
 };
 
 /// Adds STORE and --json to a subcommand. Requires: `session` outlives the parsing.

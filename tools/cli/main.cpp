@@ -58,13 +58,16 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.get_formatter()->column_width(28);
   app.footer(
-      "Stores are opened for reading only, beside a running trainer or not. Exit status: 0 when all is\n"
-      "well, 1 on an error or a problem found, 2 on wrong usage.\n\nExample:\n  cairn log runs/lm.cairn");
+      "All but prune and gc open the store for reading only, beside a running trainer or not. Exit status:\n"
+      "0 when all is well, 1 on an error or a problem found, 2 on wrong usage.\n\nExample:\n  cairn log runs/lm.cairn");
   Command chosen;
   add_log(app, chosen);
   add_show(app, chosen);
   add_get(app, chosen);
   add_verify(app, chosen);
+  add_du(app, chosen);
+  add_prune(app, chosen);
+  add_gc(app, chosen);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -96,6 +99,20 @@ Store Session::open() const {
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kNotFound && error.code() != ErrorCode::kInvalidArgument) throw;
     throw CommandError(error.what(), "the directory that the trainer opened; it holds a file named CAIRN");
+  }
+}
+
+Store Session::open_for_writing() const {
+  open();  // a store that is not there would be created
+  StoreOptions options;
+  options.log = report_to_log;
+  try {
+    return Store::open(path, options);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kBusy) throw;
+    throw CommandError(error.what(),
+                       "when that process has ended; a trainer can also prune and collect itself, see "
+                       "StoreOptions::retention");
   }
 }
 

@@ -1,8 +1,4 @@
 // `cairn verify`: reads everything in a store and says what is damaged, a line per problem.
-#include <unistd.h>
-
-#include <chrono>
-#include <cstdio>
 #include <memory>
 #include <string>
 
@@ -11,38 +7,13 @@
 
 #include "cli/command.h"
 #include "cli/json.h"
+#include "cli/progress_line.h"
 #include "text/terminal.h"
 #include "text/wording.h"
 
 namespace cairn::tools {
 
 namespace {
-
-/// One line on standard error that is written over, from the first second on and only on a
-/// terminal.
-class ProgressLine {
- public:
-  ~ProgressLine() {
-    if (is_shown_) std::fputs("\r\x1b[K", stderr);
-  }
-
-  /// Requires: one call at a time.
-  void update(std::uint64_t done, std::uint64_t total) {
-    const auto now = std::chrono::steady_clock::now();
-    if (!is_wanted_ || now < next_) return;
-    next_ = now + std::chrono::milliseconds(200);
-    is_shown_ = true;
-    const double percent = total == 0 ? 0 : 100 * static_cast<double>(done) / static_cast<double>(total);
-    const std::string line =
-        fmt::format("\r\x1b[Kverifying: {:.0f} %, {} of {}", percent, size_text(done), size_text(total));
-    std::fputs(line.c_str(), stderr);
-  }
-
- private:
-  const bool is_wanted_ = isatty(STDERR_FILENO) == 1;
-  bool is_shown_ = false;
-  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-};
 
 Json json_of(const Problem& problem) {
   const auto text_or_null = [](const std::string& text) {
@@ -61,7 +32,7 @@ Exit run(const Session& session) {
   const Store store = session.open();
   VerifyReport report;
   {
-    ProgressLine progress;
+    ProgressLine progress("verifying");
     report = store.verify([&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); });
   }
   const bool is_whole = report.problems.empty();
