@@ -31,6 +31,18 @@ LogLevel level_of(storage::Severity severity) {
   return LogLevel::kError;
 }
 
+storage::FileAccess access_of(FileAccess io) {
+  switch (io) {
+    case FileAccess::kAutomatic:
+      return storage::FileAccess::kAutomatic;
+    case FileAccess::kMapped:
+      return storage::FileAccess::kMapped;
+    case FileAccess::kRead:
+      return storage::FileAccess::kRead;
+  }
+  fail(ErrorCode::kInvalidArgument, "StoreOptions::io has the value {}, which has no meaning", static_cast<int>(io));
+}
+
 /// One call at a time, whichever thread it comes from.
 std::shared_ptr<const LogCallback> serialised(LogCallback callback) {
   if (!callback) callback = log_to_standard_error;
@@ -51,6 +63,7 @@ std::shared_ptr<StoreCore> StoreCore::open(const std::filesystem::path& path, St
   storage::DatabaseOptions database_options;
   database_options.mode = mode;
   database_options.chunk_size = options.chunk_size;
+  database_options.access = access_of(options.io);
   database_options.log = [log = core->log_](storage::Severity severity, std::string_view message) {
     (*log)(level_of(severity), message);
   };

@@ -15,10 +15,18 @@ namespace cairn {
 enum class LogLevel { kInfo, kWarning, kError };
 using LogCallback = std::function<void(LogLevel level, std::string_view message)>;
 
+/// How a store's tables are read.
+enum class FileAccess {
+  kAutomatic,  ///< Mapped, except on a network file system.
+  kMapped,     ///< The fastest. An error of the disk while a mapped page is read ends the process (SIGBUS).
+  kRead,       ///< With read calls: an error of the disk is kIo. A copy more.
+};
+
 struct StoreOptions {
   /// Bytes of a chunk: a multiple of 64 KiB, 64 KiB to 16 MiB. Fixed when the store is created; an existing
   /// store keeps its own. Default: 1 MiB.
   std::uint32_t chunk_size = 1024 * 1024;
+  FileAccess io = FileAccess::kAutomatic;
   /// What has no caller to throw to: a fallback of `resume`, left-overs dropped at open. Any thread may call
   /// it, one at a time. Default: warnings and errors to standard error.
   LogCallback log;

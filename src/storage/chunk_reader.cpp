@@ -13,6 +13,7 @@
 #include "format/fail.h"
 #include "format/keys.h"
 #include "storage/families.h"
+#include "storage/look_ahead.h"
 #include "storage/progress_meter.h"
 #include "storage/status.h"
 #include "storage/verified_copy.h"
@@ -131,9 +132,25 @@ std::span<const ChunkRead> run_of_equal(std::span<const ChunkRead> reads) {
   return reads.first(count);
 }
 
-void read_part(const Handles& handles, std::span<const ChunkRead> reads, DigestCheck check_mode,
-               ProgressMeter& progress, DamageList& damages) {
+/// Bytes of all reads from the first one on whose chunks lie in its segment without a gap.
+std::uint64_t bytes_of_run(std::span<const ChunkRead> reads) {
+  std::uint64_t id = reads.front().chunk.id;
+  std::uint64_t bytes = reads.front().length;
+  for (const ChunkRead& read : reads) {
+    if (read.chunk.id == id) continue;
+    if (read.chunk.id != id + 1) break;
+    id = read.chunk.id;
+    bytes += read.length;
+  }
+  return bytes;
+}
+
+void read_part(const Database& database, const Handles& handles, std::span<const ChunkRead> reads,
+               DigestCheck check_mode, ProgressMeter& progress, DamageList& damages) {
   ChunkCursor cursor(handles, check_mode);
+  LookAhead look_ahead;
+  std::uint64_t next_of_run = 0;
+  std::uint64_t left_of_run = 0;
   format::DigestStream stream;
   while (!reads.empty()) {
     const std::span<const ChunkRead> equal = run_of_equal(reads);
@@ -143,6 +160,12 @@ void read_part(const Handles& handles, std::span<const ChunkRead> reads, DigestC
     };
     try {
       if (const auto row = cursor.find(read.chunk.id)) {
+        if (database.is_mapped() && !format::is_small_chunk(read.chunk.id)) {
+          if (read.chunk.id != next_of_run) left_of_run = bytes_of_run(reads);
+          next_of_run = read.chunk.id + 1;
+          left_of_run -= read.length;
+          look_ahead.reading(std::as_bytes(std::span(*row)), left_of_run);
+        }
         take(equal, *row, check_mode, stream);
       } else {
         damaged("it is missing", /*is_missing=*/true);
@@ -210,7 +233,8 @@ void read_chunks(const Database& database, std::vector<ChunkRead> reads, const R
     const Handles& handles = database.handles();
     run_workers(options.threads, [&](unsigned worker) {
       const std::size_t begin = worker == 0 ? 0 : ends[worker - 1];
-      read_part(handles, std::span(reads).subspan(begin, ends[worker] - begin), options.check, progress, damages);
+      read_part(database, handles, std::span(reads).subspan(begin, ends[worker] - begin), options.check, progress,
+                damages);
     });
   };
   DamageList damages;

@@ -39,8 +39,8 @@ constexpr int kReadOnlyAttempts = 5;
 constexpr std::uint64_t kOpeningBytes = std::uint64_t{2} << 20;
 
 std::unique_ptr<Handles> open_rocksdb(rocksdb::Env* env, const std::filesystem::path& directory, OpenMode mode,
-                                      bool create) {
-  rocksdb::DBOptions options = database_options(env);
+                                      FileAccess access, bool create) {
+  rocksdb::DBOptions options = database_options(env, access);
   options.create_if_missing = create;
   options.create_missing_column_families = create;
   const auto families = family_descriptors(rocksdb::NewLRUCache(kRowCacheBytes));
@@ -74,11 +74,11 @@ std::set<std::string> logs_in(rocksdb::FileSystem& files, const std::filesystem:
 /// Opens beside a writer or not. RocksDB reads its manifest, then its logs; a writer that flushes a log in between, and
 /// deletes it, would make commits that are in neither vanish from this view. So no log may go while we open.
 std::unique_ptr<Handles> open_read_only(rocksdb::Env* env, rocksdb::FileSystem& files,
-                                        const std::filesystem::path& directory) {
+                                        const std::filesystem::path& directory, FileAccess access) {
   for (int attempt = 1;; ++attempt) {
     try {
       const std::set<std::string> before = logs_in(files, directory);
-      auto handles = open_rocksdb(env, directory, OpenMode::kReadOnly, /*create=*/false);
+      auto handles = open_rocksdb(env, directory, OpenMode::kReadOnly, access, /*create=*/false);
       const std::set<std::string> after = logs_in(files, directory);
       if (std::includes(after.begin(), after.end(), before.begin(), before.end())) return handles;
       if (attempt == kReadOnlyAttempts) fail(ErrorCode::kIo, "'{}' changes too fast to be read", directory.string());
@@ -184,6 +184,7 @@ std::unique_ptr<Database> Database::open(const std::filesystem::path& path, Data
   }
   if (!file) fail(ErrorCode::kIo, "'{}': the store went away while it was opened", path.string());
   database->id_ = file->id;
+  database->access_ = resolve(database->options_.access, database->path_);
   database->open_existing();
   return database;
 }
@@ -198,7 +199,7 @@ void Database::create() {
   delete_files_in(files, staging_path());
   delete_files_in(files, path_ / "db");  // of a creation that was cut short; nothing was ever committed
   {
-    const auto handles = open_rocksdb(env_.get(), path_ / "db", OpenMode::kReadWrite, /*create=*/true);
+    const auto handles = open_rocksdb(env_.get(), path_ / "db", OpenMode::kReadWrite, access_, /*create=*/true);
     format::StoreHeader header;
     header.chunk_size = options_.chunk_size;
     rocksdb::WriteBatch batch;
@@ -219,8 +220,9 @@ void Database::open_existing() {
          (directory / "CURRENT").string());
   }
   if (!is_read_only()) require_space(*this, 0, log_bytes(files, directory), kOpeningBytes, "opening it");
-  opened_.push_back(is_read_only() ? open_read_only(env_.get(), files, directory)
-                                   : open_rocksdb(env_.get(), directory, OpenMode::kReadWrite, /*create=*/false));
+  opened_.push_back(is_read_only()
+                        ? open_read_only(env_.get(), files, directory, access_)
+                        : open_rocksdb(env_.get(), directory, OpenMode::kReadWrite, access_, /*create=*/false));
   handles_.store(opened_.back().get(), std::memory_order_release);
   header_ = read_header(handles());
   chunk_size_ = header_.chunk_size;
@@ -236,7 +238,7 @@ void Database::open_existing() {
 
 void Database::catch_up() const {
   const std::lock_guard<std::mutex> lock(opened_mutex_);
-  opened_.push_back(open_read_only(env_.get(), file_system(), path_ / "db"));
+  opened_.push_back(open_read_only(env_.get(), file_system(), path_ / "db", access_));
   handles_.store(opened_.back().get(), std::memory_order_release);
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "format/rows.h"
+#include "storage/file_access.h"
 #include "storage/staging_memory.h"
 
 namespace rocksdb {
@@ -38,6 +39,7 @@ struct DatabaseOptions {
   OpenMode mode = OpenMode::kReadWrite;
   /// For a store that is created now; an existing one keeps its own.
   std::uint32_t chunk_size = format::kDefaultChunkSize;
+  FileAccess access = FileAccess::kAutomatic;
   /// Seam for tests: every file of the store goes through it. Null: the real one.
   std::shared_ptr<rocksdb::FileSystem> file_system;
   /// Free bytes that a commit leaves beside what it writes, for RocksDB's own files.
@@ -91,6 +93,8 @@ class Database {
   std::filesystem::path staging_path() const { return path_ / "staging"; }
   bool is_read_only() const noexcept { return options_.mode == OpenMode::kReadOnly; }
   const std::string& id() const noexcept { return id_; }
+  /// Whether table files are read through a mapping.
+  bool is_mapped() const noexcept { return access_ == FileAccess::kMapped; }
   std::uint32_t chunk_size() const noexcept { return chunk_size_; }
   const DatabaseOptions& options() const noexcept { return options_; }
 
@@ -118,6 +122,7 @@ class Database {
   DatabaseOptions options_;
   std::string id_;
   std::uint32_t chunk_size_ = 0;
+  FileAccess access_ = FileAccess::kMapped;
   std::unique_ptr<DirectoryLock> lock_;              // null when read-only
   std::shared_ptr<IngestionGuard> ingestion_guard_;  // the file system
   std::unique_ptr<rocksdb::Env> env_;

@@ -100,11 +100,11 @@ std::vector<rocksdb::ColumnFamilyDescriptor> family_descriptors(const std::share
   return descriptors;
 }
 
-rocksdb::DBOptions database_options(rocksdb::Env* env) {
+rocksdb::DBOptions database_options(rocksdb::Env* env, FileAccess access) {
   rocksdb::DBOptions options;
   options.env = env;
   options.max_open_files = -1;
-  options.allow_mmap_reads = true;
+  options.allow_mmap_reads = access == FileAccess::kMapped;
   options.advise_random_on_open = false;  // with mapped files the advice makes cold reads 10-40 times slower
   options.use_fsync = false;
   options.bytes_per_sync = std::uint64_t{8} << 20;

@@ -10,6 +10,8 @@
 #include <rocksdb/db.h>
 #include <rocksdb/options.h>
 
+#include "storage/file_access.h"
+
 namespace cairn::storage {
 
 /// All created with the store. Each is fed by ingestion or by WriteBatch, never by both (facebook/rocksdb#10922).
@@ -22,8 +24,8 @@ inline constexpr std::array<Family, 7> kFamilies = {Family::kDefault,   Family::
 const char* name_of(Family family) noexcept;
 /// All families, in the order of kFamilies.
 std::vector<rocksdb::ColumnFamilyDescriptor> family_descriptors(const std::shared_ptr<rocksdb::Cache>& cache);
-/// Options of the database itself; `env` decides the file system.
-rocksdb::DBOptions database_options(rocksdb::Env* env);
+/// Options of the database itself; `env` decides the file system, `access` is resolved.
+rocksdb::DBOptions database_options(rocksdb::Env* env, FileAccess access);
 
 /// An open RocksDB with its families.
 class Handles {

@@ -8,6 +8,7 @@
 #include "format/keys.h"
 #include "storage/catalog.h"
 #include "storage/chunk_reader.h"
+#include "storage/file_access.h"
 #include "storage/scratch_database.h"
 #include "storage/verified_copy.h"
 #include "storage/workers.h"
@@ -178,4 +179,38 @@ TEST_CASE("workers all run, and the exception of the lowest is the one that is s
                     "1");
   CHECK(finished == 4);
   CHECK(storage::default_threads() >= 1);
+}
+
+TEST_CASE("with read calls instead of mapped files the same bytes come back, and damage is found", "[storage][read]") {
+  const storage::FileAccess access = GENERATE(storage::FileAccess::kMapped, storage::FileAccess::kRead);
+  ScratchDatabase scratch;
+  storage::DatabaseOptions options = ScratchDatabase::small_chunks();
+  options.access = access;
+  TestState state = model_of(1, 6, 30 * kSmallChunkSize + 11);
+  state.push_back(model_of(9, 3, 1000)[0]);
+  state[1].name = "small";
+  {
+    const auto database = scratch.open(options);
+    CHECK(database->is_mapped() == (access == storage::FileAccess::kMapped));
+    commit(*database, state);
+    CHECK(read_back(*database, 1, 3) == state);
+  }
+  const auto database = scratch.open(options);
+  CHECK(read_back(*database, 1) == state);
+  CHECK(problems_of(*database) == "");
+}
+
+TEST_CASE("files of another machine are read, not mapped", "[storage][read]") {
+  using storage::FileAccess;
+  for (const std::uint32_t kind : {0x6969u, 0xFF534D42u, 0xFE534D42u, 0x65735546u, 0x00C36400u, 0x0BD00BD0u}) {
+    CHECK(storage::is_network_file_system(kind));
+  }
+  for (const std::uint32_t kind :
+       {0xEF53u, 0x58465342u, 0x9123683Eu, 0x01021994u, 0x794C7630u}) {  // ext4, xfs, btrfs, tmpfs, overlay
+    CHECK_FALSE(storage::is_network_file_system(kind));
+  }
+  ScratchDirectory directory;
+  CHECK(storage::resolve(FileAccess::kAutomatic, directory.path()) == FileAccess::kMapped);
+  CHECK(storage::resolve(FileAccess::kAutomatic, directory.path() / "absent") == FileAccess::kRead);
+  CHECK(storage::resolve(FileAccess::kRead, directory.path()) == FileAccess::kRead);
 }
