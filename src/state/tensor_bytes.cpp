@@ -152,6 +152,14 @@ TensorBytes TensorBytes::in_order(const at::Tensor& tensor, const format::Tensor
   TensorBytes bytes;
   bytes.layout_ = stored;
   bytes.nbytes_ = format::nbytes_of(stored);
+  if (tensor.scalar_type() == *type && tensor.is_cpu() && !is_lazy(tensor) && bytes.nbytes_ != 0 &&
+      tensor.is_contiguous() && stored.strides == format::row_major_strides(stored.sizes)) {
+    // Nearly every tensor. Views of it by order and by bits would take longer than all else for a small one.
+    bytes.ordered_ = tensor.detach();
+    bytes.piece_type_ = *type;
+    bytes.data_ = static_cast<std::byte*>(data_of(bytes.ordered_, is_for_writing));
+    return bytes;
+  }
   bytes.ordered_ = tensor.detach().permute(format::dimension_order(stored));
   bytes.piece_type_ = *type;
   if (tensor.scalar_type() != *type) return bytes;

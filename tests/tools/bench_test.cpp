@@ -5,20 +5,27 @@
 using namespace cairn::testing;
 
 TEST_CASE("the benchmark measures every case and prints one JSON document", "[tools][bench]") {
-  const Outcome outcome = run_bench({"--bytes", "2MiB", "--tensors", "4", "--repeats", "1", "--checkpoints", "40", "--folder",
-                                     scratch().string(), "--json"});
+  const Outcome outcome = run_bench({"--bytes", "2MiB", "--tensors", "4", "--repeats", "1", "--checkpoints", "40",
+                                     "--archive", "60", "--folder", scratch().string(), "--json"});
   INFO(outcome.err);
   CHECK((outcome.status == 0 || outcome.status == 1));
   const nlohmann::json report = outcome.json();
   CHECK(report.at("machine").at("threads") >= 1);
-  REQUIRE(report.at("rows").size() >= 15);
+  REQUIRE(report.at("rows").size() >= 20);
+  CHECK(report.at("settings").at("bytes") == 2 << 20);
+  bool has_seen_memory = false;
   for (const nlohmann::json& row : report.at("rows")) {
     INFO(row.dump());
     CHECK(row.at("value") >= 0);
     CHECK(row.at("ratio") >= 0);
     CHECK(row.at("pass").is_boolean());
     CHECK_FALSE(row.at("budget").get<std::string>().empty());
+    // A save copies every chunk into a buffer: less than one chunk of extra memory would not have been measured.
+    if (row.at("case") != "extra memory of a full save") continue;
+    has_seen_memory = true;
+    CHECK(row.at("value") >= 512 * 1024);
   }
+  CHECK(has_seen_memory);
 }
 
 TEST_CASE("the benchmark refuses what it cannot measure", "[tools][bench]") {

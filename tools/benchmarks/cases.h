@@ -17,6 +17,7 @@ struct Settings {
   std::uint64_t bytes = std::uint64_t{1} << 30;
   std::uint64_t tensors = 256;
   std::uint64_t checkpoints = 10'000;
+  std::uint64_t archive = 100'000;  ///< Checkpoints of the larger store.
   unsigned repeats = 5;
   unsigned threads = 2;
 };
@@ -27,6 +28,7 @@ std::vector<Row> apply_rows(const Settings& settings);
 std::vector<Row> background_rows(const Settings& settings);
 std::vector<Row> small_rows(const Settings& settings);
 std::vector<Row> long_run_rows(const Settings& settings);
+std::vector<Row> archive_rows(const Settings& settings);
 std::vector<Row> memory_rows(const Settings& settings);
 
 /// Bytes of all files below a folder.

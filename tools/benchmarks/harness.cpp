@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "benchmarks/cases.h"
 #include "text/table.h"
 #include "text/wording.h"
 
@@ -105,9 +106,12 @@ std::string table_of(const std::vector<Row>& rows) {
   return table.text();
 }
 
-std::string json_of(const std::vector<Row>& rows) {
+std::string json_of(const std::vector<Row>& rows, const Settings& settings) {
   nlohmann::json report;
   report["machine"]["threads"] = std::thread::hardware_concurrency();
+  report["settings"] = {
+      {"bytes", settings.bytes},     {"tensors", settings.tensors},         {"repeats", settings.repeats},
+      {"threads", settings.threads}, {"checkpoints", settings.checkpoints}, {"archive", settings.archive}};
   report["rows"] = nlohmann::json::array();
   for (const Row& row : rows) {
     nlohmann::json item = {{"case", row.name},   {"value", row.value}, {"unit", row.unit},  {"budget", row.budget},

@@ -43,8 +43,10 @@ Row at_most(std::string name, std::uint64_t bytes, double seconds, std::string c
 /// A value of its own is at most so large.
 Row below(std::string name, double value, std::string unit, double most);
 
-/// For people, in columns; and for machines: one object with "machine" and "rows".
+struct Settings;  // cases.h
+
+/// For people, in columns; and for machines: one object with "machine", "settings" and "rows".
 std::string table_of(const std::vector<Row>& rows);
-std::string json_of(const std::vector<Row>& rows);
+std::string json_of(const std::vector<Row>& rows, const Settings& settings);
 
 }  // namespace cairn::benchmarks

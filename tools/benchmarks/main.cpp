@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "benchmarks/cases.h"
+#include "benchmarks/memory.h"
 #include "benchmarks/peer_cases.h"
 #include "text/terminal.h"
 #include "text/wording.h"
@@ -26,10 +27,10 @@ struct Family {
   std::uint64_t states;
 };
 
-constexpr Family kFamilies[] = {{"save", save_rows, 3},    {"resave", resave_rows, 2},
-                                {"apply", apply_rows, 2},  {"background", background_rows, 4},
-                                {"small", small_rows, 1},  {"long-run", long_run_rows, 1},
-                                {"memory", memory_rows, 2}};
+constexpr Family kFamilies[] = {{"save", save_rows, 3},       {"resave", resave_rows, 2},
+                                {"apply", apply_rows, 2},     {"background", background_rows, 4},
+                                {"small", small_rows, 1},     {"long-run", long_run_rows, 1},
+                                {"archive", archive_rows, 1}, {"memory", memory_rows, 2}};
 
 /// Removed at the end, whatever happens.
 class WorkFolder {
@@ -60,6 +61,7 @@ int run_peer(Settings settings, const std::string& state, const fs::path& parent
 int run(Settings settings, const std::vector<std::string>& chosen, const fs::path& parent, bool is_json) {
   const WorkFolder folder(parent);
   settings.folder = folder.path();
+  touch_free_memory(3 * settings.bytes);
   std::vector<Row> rows;
   for (const Family& family : kFamilies) {
     if (!chosen.empty() && std::find(chosen.begin(), chosen.end(), family.name) == chosen.end()) continue;
@@ -73,7 +75,7 @@ int run(Settings settings, const std::vector<std::string>& chosen, const fs::pat
     std::vector<Row> added = family.rows(settings);
     rows.insert(rows.end(), added.begin(), added.end());
   }
-  tools::write_output(is_json ? json_of(rows) : table_of(rows));
+  tools::write_output(is_json ? json_of(rows, settings) : table_of(rows));
   const auto missed = std::count_if(rows.begin(), rows.end(), [](const Row& row) { return !row.is_met; });
   if (!is_json) {
     tools::write_output(
@@ -105,13 +107,16 @@ int main(int argc, char** argv) {
   app.add_option("--checkpoints", settings.checkpoints, "Checkpoints of the long run")
       ->check(CLI::Range(20, 10'000'000))
       ->capture_default_str();
+  app.add_option("--archive", settings.archive, "Checkpoints of the larger store")
+      ->check(CLI::Range(20, 10'000'000))
+      ->capture_default_str();
   app.add_option("--repeats", settings.repeats, "Rounds of every case and its controls")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   app.add_option("--threads", settings.threads, "Workers of Cairn and of its controls")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
-  app.add_option("--only", chosen, "Families of cases to run")->delimiter(',')->check(CLI::IsMember(names));
+  app.add_option("--only,--filter", chosen, "Families of cases to run")->delimiter(',')->check(CLI::IsMember(names));
   app.add_option("--folder", folder, "Folder on the disk to measure")
       ->check(CLI::ExistingDirectory)
       ->capture_default_str();

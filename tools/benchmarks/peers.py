@@ -221,6 +221,8 @@ def bytes_below(folder: Path) -> int:
 
 def run_one(name: str, kind: str, size: int, folder: Path) -> dict:
     """One run of every column for one peer, in this process."""
+    import torch
+
     peer = PEERS[name]()
     state, trained = make_state(kind, size, 1)
     live, _ = make_state(kind, size, 2)
@@ -244,7 +246,8 @@ def run_one(name: str, kind: str, size: int, folder: Path) -> dict:
     peer.restore(live, path)
     result["restore"] = seconds_of(lambda: peer.restore(live, path))
     for key in state:
-        assert state[key].equal(live[key]) or state[key].isnan().any(), f"{name} does not restore {key}"
+        # By bits: random ones hold NaN, which equals nothing.
+        assert state[key].view(torch.int32).equal(live[key].view(torch.int32)), f"{name} does not restore {key}"
     if hasattr(peer, "begin"):
         for number in (2, 3):
             change_all(state, trained, number)

@@ -74,15 +74,25 @@ std::vector<Row> long_run_rows(const Settings& settings) {
     const auto number = static_cast<std::int64_t>(step);
     store.create_checkpoint({{"w", tensors[0]}}, {{"step", number}, {"loss", 1.0 / static_cast<double>(step)}});
   };
-  std::vector<double> begin, end, opening, reading, looking, listing;
+  std::vector<double> opening, reading, looking, listing, creating;
   {
     Store store = Store::open(store_path);
-    const std::uint64_t part = std::max<std::uint64_t>(settings.checkpoints / 20, 1);
-    for (std::uint64_t step = 1; step <= settings.checkpoints; ++step) {
-      const double seconds = seconds_of([&] { create(store, step); });
-      if (step <= part) begin.push_back(seconds);
-      if (step > settings.checkpoints - part) end.push_back(seconds);
+    for (std::uint64_t step = 1; step <= settings.checkpoints; ++step) create(store, step);
+    const fs::path fresh_path = settings.folder / "fresh.cairn";
+    clear(fresh_path);
+    {
+      Store fresh = Store::open(fresh_path);
+      std::uint64_t step = settings.checkpoints;
+      const auto burst_into = [&](Store& target) {
+        return seconds_of([&] {
+                 for (int i = 0; i < kBurst; ++i) create(target, ++step);
+               }) /
+               kBurst;
+      };
+      creating =
+          medians_in_turns(settings.repeats, {[&] { return burst_into(store); }, [&] { return burst_into(fresh); }});
     }
+    clear(fresh_path);
   }
   std::mt19937_64 random(9);
   for (unsigned round = 0; round < settings.repeats; ++round) {
@@ -99,16 +109,23 @@ std::vector<Row> long_run_rows(const Settings& settings) {
                         for (int i = 0; i < kReads; ++i) store->latest();
                       }) /
                       kReads);
-    listing.push_back(seconds_of([&] { store->list(); }));
+    std::size_t listed = 0;
+    const double seconds = seconds_of([&] { listed = store->list().size(); });
+    listing.push_back(seconds / static_cast<double>(listed));
   }
   clear(store_path);
-  const double per_checkpoint = median(listing) / static_cast<double>(settings.checkpoints);
-  return {at_most("create into " + many + " checkpoints", 0, median(end), "the first ones", median(begin), 1.5),
+  return {at_most("create into " + many + " checkpoints", 0, creating[0], "into a new store", creating[1], 1.5),
           below("one tensor of 4 KiB out of " + many + " checkpoints", median(reading), "s", 30e-6),
           below("open a store of " + many + " checkpoints", median(opening), "s",
                 settings.checkpoints <= 10'000 ? 0.5 : 1.0),
           below("latest of " + many + " checkpoints", median(looking), "s", 30e-6),
-          below("list of " + many + " checkpoints, each", per_checkpoint, "s", 10e-6)};
+          below("list of " + many + " checkpoints, each", median(listing), "s", 10e-6)};
+}
+
+std::vector<Row> archive_rows(const Settings& settings) {
+  Settings larger = settings;
+  larger.checkpoints = settings.archive;
+  return long_run_rows(larger);
 }
 
 }  // namespace cairn::benchmarks
