@@ -70,6 +70,7 @@ std::shared_ptr<StoreCore> StoreCore::open(const std::filesystem::path& path, St
   database_options.mode = mode;
   database_options.chunk_size = options.chunk_size;
   database_options.access = access_of(options.io);
+  database_options.drop_commits_behind_damage = options.drop_commits_behind_damage;
   database_options.log = [log = core->log_](storage::Severity severity, std::string_view message) {
     (*log)(level_of(severity), message);
   };

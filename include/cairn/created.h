@@ -13,7 +13,7 @@ struct Created {
   std::uint64_t chunk_count = 0;    ///< Chunks the tensors have.
   std::uint64_t new_chunk_count = 0;
   std::uint64_t pruned_count = 0;  ///< Checkpoints that StoreOptions::retention removed afterwards.
-  std::string retention_error;     ///< Why that failed; empty: it did not. The checkpoint is committed either way.
+  std::string retention_error{};   ///< Why that failed; empty: it did not. The checkpoint is committed either way.
 };
 
 }  // namespace cairn

@@ -29,12 +29,16 @@ struct StoreOptions {
   /// store keeps its own. Default: 1 MiB.
   std::uint32_t chunk_size = 1024 * 1024;
   FileAccess io = FileAccess::kAutomatic;
+  /// Bytes that rotted in the log of recent commits hide all commits behind them. False: such a store is not opened for
+  /// writing (kCorruption, naming the place), since its next commit would take their place; a reader is told by the log.
+  /// True: it goes on from the last commit before the damage, with a warning. Default: false.
+  bool drop_commits_behind_damage = false;
   /// What has no caller to throw to: a fallback of `resume`, left-overs dropped at open. Any thread may call
   /// it, one at a time. Default: warnings and errors to standard error.
-  LogCallback log;
+  LogCallback log{};
   /// Applied after every commit. A failure is logged and told in `Created`; it does not undo the checkpoint. Default:
   /// everything is kept.
-  std::optional<RetentionPolicy> retention;
+  std::optional<RetentionPolicy> retention{};
   /// With retention: also gives the space back (Store::gc), each time a quarter as many checkpoints have been removed
   /// as are left. The commit that meets it takes the longer. Default: true.
   bool collects = true;
@@ -59,7 +63,7 @@ struct CreateOptions {
   /// worker is always taken. Default: 256 MiB.
   std::uint64_t memory_budget = std::uint64_t{256} << 20;
   /// Of a create in the background, it is called from its thread.
-  Progress progress;
+  Progress progress{};
   /// Of a create in the background. Defaults: kBeforeReturn, kWait.
   Staging staging = Staging::kBeforeReturn;
   WhenBusy when_busy = WhenBusy::kWait;
@@ -81,26 +85,26 @@ struct ApplyOptions {
   bool allow_missing = false;
   /// Globs over `object/entry` (`*` any bytes, `?` one byte); `only` empty means all. What they leave out is
   /// neither checked nor changed.
-  std::vector<std::string> only;
-  std::vector<std::string> except;
+  std::vector<std::string> only{};
+  std::vector<std::string> except{};
   /// Pairs of prefixes, checkpoint's first: the first that fits `object/entry` renames the checkpoint's entry.
   /// A prefix ends at a dot, a slash or the end of the name; `{"model/module.", "model/"}` strips a wrapper.
-  std::vector<std::pair<std::string, std::string>> rename;
+  std::vector<std::pair<std::string, std::string>> rename{};
   /// Convert dtypes instead of refusing; the report lists the entries. Default: false.
   bool cast = false;
   VerifyMode verify = VerifyMode::kWhileCopying;
   /// Workers for reading. 0: as many as the hardware has, at most 8. Default: 0.
   unsigned threads = 0;
-  Progress progress;
+  Progress progress{};
 };
 
 /// What an apply did, names as `object/entry`.
 struct ApplyReport {
   std::uint64_t applied_count = 0;  ///< Entries whose content now is the checkpoint's.
   std::uint64_t applied_bytes = 0;
-  std::vector<std::string> missing;     ///< In the target, not in the checkpoint; unchanged.
-  std::vector<std::string> unexpected;  ///< In the checkpoint, not in the target.
-  std::vector<std::string> cast;        ///< Converted from another dtype.
+  std::vector<std::string> missing{};     ///< In the target, not in the checkpoint; unchanged.
+  std::vector<std::string> unexpected{};  ///< In the checkpoint, not in the target.
+  std::vector<std::string> cast{};        ///< Converted from another dtype.
 };
 
 }  // namespace cairn

@@ -29,21 +29,21 @@ struct RetentionPolicy {
   };
 
   /// Keeps the newest so many. Refused when 0, as all numbers below.
-  std::optional<std::uint64_t> last;
+  std::optional<std::uint64_t> last{};
   /// Keeps the first checkpoint of every so many steps: with 1000, the one with the lowest `step` from 0 on, from 1000
   /// on, and so forth; of equal ones the newest. Goes by the metadata key `step`, an int or a double; a checkpoint
   /// without it, or with something else there, is not kept by this rule.
-  std::optional<std::int64_t> every;
+  std::optional<std::int64_t> every{};
   /// Keeps the so many with the lowest, or highest, number under a metadata key, ints and doubles alike; of equal ones
   /// the newest. NaN is never best, and a checkpoint without the key, or with no number there, is no candidate.
-  std::vector<Best> best;
+  std::vector<Best> best{};
   /// Keeps nothing but what has a tag (and the newest) when it is the only rule.
   bool tagged = false;
   /// Keeps what was created within this time before now.
-  std::optional<std::chrono::microseconds> newer_than;
+  std::optional<std::chrono::microseconds> newer_than{};
   /// Keeps as many of the newest as fit: chunks and rows of all that is kept, shared ones counted once. What the other
   /// rules keep counts first, and stays also when it is more.
-  std::optional<std::uint64_t> budget_bytes;
+  std::optional<std::uint64_t> budget_bytes{};
 
   RetentionPolicy& keep_last(std::uint64_t count) { return last = count, *this; }
   RetentionPolicy& keep_every(std::int64_t steps) { return every = steps, *this; }
@@ -64,15 +64,15 @@ struct PruneOptions {
 };
 
 struct PruneReport {
-  std::vector<CheckpointInfo> removed;       ///< Oldest first; with dry_run, what would go.
-  std::vector<std::uint64_t> kept;           ///< Versions that stay, oldest first; the pinned ones among them.
-  std::vector<std::uint64_t> pinned;         ///< Stay only because this process holds a Checkpoint of them.
-  std::optional<std::uint64_t> freed_bytes;  ///< With dry_run: chunks and rows that only what would go refers to.
+  std::vector<CheckpointInfo> removed{};       ///< Oldest first; with dry_run, what would go.
+  std::vector<std::uint64_t> kept{};           ///< Versions that stay, oldest first; the pinned ones among them.
+  std::vector<std::uint64_t> pinned{};         ///< Stay only because this process holds a Checkpoint of them.
+  std::optional<std::uint64_t> freed_bytes{};  ///< With dry_run: chunks and rows that only what would go refers to.
 };
 
 struct GcOptions {
   /// Bytes of the files and rows that are looked after.
-  Progress progress;
+  Progress progress{};
 };
 
 struct GcReport {
@@ -90,7 +90,7 @@ struct GcReport {
 
 /// Where the bytes of the objects of one name are, over all checkpoints.
 struct ObjectUsage {
-  std::string name;
+  std::string name{};
   std::uint64_t checkpoint_count = 0;
   std::uint64_t logical_bytes = 0;  ///< Tensor bytes of all checkpoints, as if nothing were shared.
   std::uint64_t stored_bytes = 0;   ///< Chunks and rows, each counted once.
@@ -104,8 +104,8 @@ struct CheckpointUsage {
 };
 
 struct UsageReport {
-  std::vector<ObjectUsage> objects;          ///< By name.
-  std::vector<CheckpointUsage> checkpoints;  ///< Oldest first.
+  std::vector<ObjectUsage> objects{};          ///< By name.
+  std::vector<CheckpointUsage> checkpoints{};  ///< Oldest first.
   std::uint64_t logical_bytes = 0;
   std::uint64_t live_bytes = 0;     ///< Chunks and entry rows that checkpoints refer to.
   std::uint64_t garbage_bytes = 0;  ///< Chunks that no checkpoint refers to: what a collection can free.

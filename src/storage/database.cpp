@@ -232,6 +232,7 @@ void Database::open_existing() {
     fail(ErrorCode::kCorruption, "store '{}' has lost its database: '{}' is missing", path_.string(),
          (directory / "CURRENT").string());
   }
+  require_whole_logs(*this);
   if (!is_read_only()) require_space(*this, 0, log_bytes(files, directory), kOpeningBytes, "opening it");
   opened_.push_back(is_read_only()
                         ? open_read_only(env_.get(), files, directory, access_)

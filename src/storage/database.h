@@ -42,6 +42,7 @@ struct DatabaseOptions {
   /// For a store that is created now; an existing one keeps its own.
   std::uint32_t chunk_size = format::kDefaultChunkSize;
   FileAccess access = FileAccess::kAutomatic;
+  bool drop_commits_behind_damage = false;  ///< As StoreOptions says.
   /// Seam for tests: every file of the store goes through it. Null: the real one.
   std::shared_ptr<rocksdb::FileSystem> file_system;
   /// Free bytes that a commit leaves beside what it writes, for RocksDB's own files.

@@ -5,11 +5,14 @@
 #include <vector>
 
 #include <rocksdb/convenience.h>
+#include <rocksdb/file_system.h>
 #include <rocksdb/metadata.h>
 
 #include "format/fail.h"
 #include "format/keys.h"
+#include "storage/log_check.h"
 #include "storage/status.h"
+#include "storage/store_directory.h"
 
 namespace cairn::storage {
 
@@ -45,6 +48,34 @@ std::uint64_t drop_segments_from(const Handles& handles, std::uint64_t first) {
          left.front().name, first);
   }
   return files.size();
+}
+
+std::vector<std::string> damage_of_logs(const Database& database) {
+  const std::filesystem::path directory = database.path() / "db";
+  std::vector<std::string> lines;
+  for (const std::string& name : files_in(database.file_system(), directory)) {
+    if (!name.ends_with(".log")) continue;
+    std::string log;
+    const rocksdb::Status status =
+        rocksdb::ReadFileToString(&database.file_system(), (directory / name).string(), &log);
+    if (status.IsPathNotFound() || status.IsNotFound()) continue;  // a writer has emptied it meanwhile
+    check(status, fmt::format("cannot read '{}'", (directory / name).string()));
+    if (const auto place = rot_in_log(log)) {
+      lines.push_back(fmt::format("the log '{}' is damaged at byte {}, and commits lie behind it", name, *place));
+    }
+  }
+  return lines;
+}
+
+void require_whole_logs(const Database& database) {
+  for (const std::string& line : damage_of_logs(database)) {
+    if (!database.is_read_only() && !database.options().drop_commits_behind_damage) {
+      fail(ErrorCode::kCorruption,
+           "store '{}': {}, which would be lost; StoreOptions::drop_commits_behind_damage goes on without them",
+           database.path().string(), line);
+    }
+    database.log(Severity::kWarning, fmt::format("store '{}': {}, which are lost", database.path().string(), line));
+  }
 }
 
 }  // namespace cairn::storage

@@ -19,6 +19,7 @@
 #include "format/rows.h"
 #include "storage/families.h"
 #include "storage/progress_meter.h"
+#include "storage/recovery.h"
 #include "storage/workers.h"
 
 namespace cairn::storage {
@@ -55,6 +56,7 @@ class Verifier {
   }
 
   VerifyResult run(unsigned threads, const Progress& progress) {
+    for (const std::string& line : damage_of_logs(database_)) add(0, 0, {}, {}, line);
     read_header();
     scan(Family::kCheckpoint, [this](auto key, auto row) { take_checkpoint(key, row); });
     scan(Family::kTag, [this](auto key, auto row) { take_tag(key, row); });

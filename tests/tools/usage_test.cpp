@@ -53,6 +53,12 @@ TEST_CASE("wrong usage is status 2, one message and where to find help", "[tools
   }
 }
 
+TEST_CASE("a command that does not exist is named", "[tools]") {
+  const Outcome outcome = run_cairn({"frobnicate", "--help"});
+  CHECK(outcome.status == 2);
+  CHECK(outcome.err.find("there is no command 'frobnicate'") != std::string::npos);
+}
+
 TEST_CASE("what is no store is an error of every command, and nothing is made of it", "[tools]") {
   const fs::path absent = scratch() / "absent.cairn";
   const fs::path file = scratch() / "file";

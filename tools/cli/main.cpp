@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <c10/util/Exception.h>
@@ -68,6 +69,11 @@ int run(int argc, char** argv) {
   add_du(app, chosen);
   add_prune(app, chosen);
   add_gc(app, chosen);
+  const auto is_named = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
+  if (argc > 1 && argv[1][0] != '-' && std::as_const(app).get_subcommands(is_named).empty()) {
+    report(fmt::format("there is no command '{}'", argv[1]), "cairn --help");
+    return kUsage;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
