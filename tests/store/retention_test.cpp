@@ -153,6 +153,7 @@ TEST_CASE("a store with a retention policy keeps itself in bounds", "[store]") {
 
 TEST_CASE("retention that fails is reported and logged, and the checkpoint stays committed", "[store]") {
   ScratchStore scratch;
+  scratch.expect_damage();
   StoreOptions options;
   options.retention = RetentionPolicy().keep_last(1);
   std::vector<std::string> warnings;

@@ -26,8 +26,9 @@ TEST_CASE("the benchmark sees the memory that a save takes", "[tools][bench]") {
   const Outcome outcome =
       run_bench({"--bytes", "96MiB", "--only", "memory", "--repeats", "1", "--folder", scratch().string(), "--json"});
   INFO(outcome.err);
+  const nlohmann::json report = outcome.json();
   bool has_seen_it = false;
-  for (const nlohmann::json& row : outcome.json().at("rows")) {
+  for (const nlohmann::json& row : report.at("rows")) {
     if (row.at("case") != "extra memory of a full save") continue;
     has_seen_it = true;
     // A save copies every chunk into a buffer: less than half a chunk would not have been measured.

@@ -18,7 +18,8 @@ fs::path copy_of_sample(const std::string& name) {
 
 std::vector<int> versions_in(const fs::path& store) {
   std::vector<int> versions;
-  for (const auto& checkpoint : run_cairn({"log", store, "--json"}).json()["checkpoints"]) {
+  const nlohmann::json document = run_cairn({"log", store, "--json"}).json();
+  for (const auto& checkpoint : document["checkpoints"]) {
     versions.push_back(checkpoint["version"].get<int>());
   }
   return versions;
@@ -117,7 +118,7 @@ TEST_CASE("prune removes, gc gives the space back, and du says so before", "[too
   CHECK(run_cairn({"prune", store, "--keep-last", "1"}).out == "nothing to remove: all 1 are kept\n");
 
   const nlohmann::json before = run_cairn({"du", store, "--json"}).json();
-  CHECK(before["garbage_bytes"].get<std::uint64_t>() > (6u << 20));  // version 3, removed at birth, among it
+  CHECK(before["garbage_bytes"].get<std::uint64_t>() >= (6u << 20));  // version 3, removed at birth, among it
   const nlohmann::json collected = run_cairn({"gc", store, "--json"}).json();
   CHECK(collected["freed_bytes"].get<std::uint64_t>() > (6u << 20));
   CHECK(collected["dropped_segments"] == 3);
