@@ -61,16 +61,20 @@ int run_peer(Settings settings, const std::string& state, const fs::path& parent
 int run(Settings settings, const std::vector<std::string>& chosen, const fs::path& parent, bool is_json) {
   const WorkFolder folder(parent);
   settings.folder = folder.path();
+  std::vector<Family> families(std::begin(kFamilies), std::end(kFamilies));
+  std::erase_if(families, [&](const Family& family) {
+    return !chosen.empty() && std::find(chosen.begin(), chosen.end(), family.name) == chosen.end();
+  });
+  for (const Family& family : families) {
+    const std::uint64_t needed = family.states * settings.bytes + (std::uint64_t{1} << 30);
+    if (fs::space(folder.path()).available >= needed) continue;
+    std::cerr << fmt::format("bench: '{}' needs {} of free space in '{}'\n", family.name, tools::size_text(needed),
+                             parent.string());
+    return 2;
+  }
   touch_free_memory(3 * settings.bytes);
   std::vector<Row> rows;
-  for (const Family& family : kFamilies) {
-    if (!chosen.empty() && std::find(chosen.begin(), chosen.end(), family.name) == chosen.end()) continue;
-    const std::uint64_t needed = family.states * settings.bytes + (std::uint64_t{1} << 30);
-    if (fs::space(folder.path()).available < needed) {
-      std::cerr << fmt::format("bench: '{}' needs {} of free space in '{}'\n", family.name, tools::size_text(needed),
-                               parent.string());
-      return 2;
-    }
+  for (const Family& family : families) {
     std::cerr << fmt::format("{} ...\n", family.name);
     std::vector<Row> added = family.rows(settings);
     rows.insert(rows.end(), added.begin(), added.end());
