@@ -142,7 +142,8 @@ std::filesystem::path absolute_path(const std::filesystem::path& path) {
     fail(ErrorCode::kInvalidArgument, "the path '{}' of a store holds a NUL", printable(path.native()));
   }
   std::error_code error;
-  std::filesystem::path result = std::filesystem::absolute(path, error).lexically_normal();
+  // Not as text alone: "link/../run" is beside what the link points to.
+  std::filesystem::path result = std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error);
   if (error) fail(ErrorCode::kIo, "cannot tell where '{}' is: {}", path.string(), error.message());
   return result.has_filename() ? result : result.parent_path();
 }

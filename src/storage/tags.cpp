@@ -12,6 +12,7 @@
 #include "format/tag_name.h"
 #include "storage/catalog.h"
 #include "storage/families.h"
+#include "storage/free_space.h"
 #include "storage/status.h"
 
 namespace cairn::storage {
@@ -24,6 +25,14 @@ std::uint64_t version_of(std::string_view name, std::string_view row) {
     fail(ErrorCode::kCorruption, "tag '{}': expected 8 bytes, found {}", printable(name), row.size());
   }
   return *version;
+}
+
+/// A log that meets a full disk makes the outcome unknown: the space is asked for first, out of the reserve that
+/// creates leave.
+void commit(WriteLock& lock, rocksdb::WriteBatch& batch) {
+  Database& database = lock.database();
+  require_space(database, 0, batch.GetDataSize(), database.options().space_reserve / 4, "the tag");
+  lock.commit(batch);
 }
 
 }  // namespace
@@ -71,7 +80,7 @@ void set_tag(Database& database, std::uint64_t version, std::string_view name, b
   rocksdb::WriteBatch batch;
   check(batch.Put(handles.family(Family::kTag), rocksdb::Slice(name.data(), name.size()), format::number_key(version)),
         "cannot write a row");
-  lock.commit(batch);
+  commit(lock, batch);
 }
 
 bool delete_tag(Database& database, std::string_view name) {
@@ -80,7 +89,7 @@ bool delete_tag(Database& database, std::string_view name) {
   rocksdb::WriteBatch batch;
   check(batch.Delete(database.handles().family(Family::kTag), rocksdb::Slice(name.data(), name.size())),
         "cannot delete a row");
-  lock.commit(batch);
+  commit(lock, batch);
   return true;
 }
 

@@ -386,3 +386,16 @@ TEST_CASE("a log that was cut short opens, and what was committed before is whol
     CHECK(commit(*database, model_of(3, 1, 1000)).info.version == 2);
   }
 }
+
+TEST_CASE("a path through a link leads where the system would go") {
+  ScratchDirectory directory;
+  fs::create_directories(directory.path() / "runs" / "deep");
+  fs::create_directory_symlink(directory.path() / "runs" / "deep", directory.path() / "link");
+  const fs::path plain = directory.path() / "runs" / "run.cairn";
+  commit(*storage::Database::open(plain, ScratchDatabase::small_chunks()), model_of(1, 1, 10));
+  const auto database =
+      storage::Database::open(directory.path() / "link" / ".." / "run.cairn", ScratchDatabase::small_chunks());
+  CHECK(database->path() == fs::canonical(plain));
+  CHECK(read_back(*database, 1) == model_of(1, 1, 10));
+  CHECK_FALSE(fs::exists(directory.path() / "run.cairn"));
+}
