@@ -393,9 +393,7 @@ TEST_CASE("a path through a link leads where the system would go") {
   fs::create_directory_symlink(directory.path() / "runs" / "deep", directory.path() / "link");
   const fs::path plain = directory.path() / "runs" / "run.cairn";
   commit(*storage::Database::open(plain, ScratchDatabase::small_chunks()), model_of(1, 1, 10));
-  const auto database =
-      storage::Database::open(directory.path() / "link" / ".." / "run.cairn", ScratchDatabase::small_chunks());
-  CHECK(database->path() == fs::canonical(plain));
-  CHECK(read_back(*database, 1) == model_of(1, 1, 10));
+  const fs::path through = directory.path() / "link" / ".." / "run.cairn";
+  CHECK(read_back(*storage::Database::open(through, ScratchDatabase::small_chunks()), 1) == model_of(1, 1, 10));
   CHECK_FALSE(fs::exists(directory.path() / "run.cairn"));
 }
