@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cairn/error.h"
+#include "entry_info.h"
 #include "format/fail.h"
 #include "format/nearest.h"
 #include "state/apply.h"
@@ -159,20 +160,13 @@ const CheckpointInfo& Checkpoint::info() const noexcept { return pinned_->info; 
 std::vector<EntryInfo> Checkpoint::entries(std::string_view object) const {
   std::vector<EntryInfo> infos;
   for (format::Entry& entry : read_rows(*pinned_, object_of(*pinned_, object))) {
-    EntryInfo& info = infos.emplace_back();
-    info.name = std::move(entry.name);
-    if (auto* value = std::get_if<Value>(&entry.row.payload)) {
-      info.value = std::move(*value);
-      continue;
-    }
-    const format::TensorLayout& layout = std::get<format::TensorRow>(entry.row.payload).layout;
-    info.is_tensor = true;
-    info.dtype = format::name_of(layout.dtype);
-    info.sizes = layout.sizes;
-    info.bytes = format::nbytes_of(layout);
-    info.requires_grad = layout.requires_grad;
+    infos.push_back(entry_info(std::move(entry)));
   }
   return infos;
+}
+
+EntryInfo Checkpoint::entry(std::string_view object, std::string_view name) const {
+  return entry_info({std::string(name), entry_of(*pinned_, object, name)});
 }
 
 at::Tensor Checkpoint::tensor(std::string_view object, std::string_view entry) const {

@@ -7,7 +7,6 @@
 #include "format/fail.h"
 #include "snapshot_commit.h"
 #include "storage/tags.h"
-#include "storage/tags.h"
 #include "storage/verify.h"
 #include "storage/workers.h"
 #include "store_core.h"
@@ -95,6 +94,10 @@ std::optional<Checkpoint> Store::resume(const Targets& targets, const ApplyOptio
     candidate = newest_before(*core_, candidate->version());
   }
   fail(ErrorCode::kCorruption, "no checkpoint of '{}' is whole; the oldest: {}", path().string(), damage);
+}
+
+void Store::refresh() {
+  if (is_read_only()) core_->database().catch_up();
 }
 
 void Store::tag(std::uint64_t version, std::string_view name) {

@@ -36,6 +36,9 @@ class Checkpoint {
   /// Lists the entries of one object in their order. Cost: one scan of its rows.
   std::vector<EntryInfo> entries(std::string_view object) const;
 
+  /// What one entry is, without its bytes. Cost: one look-up.
+  EntryInfo entry(std::string_view object, std::string_view name) const;
+
   /// Reads one tensor entry. Cost: one look-up and the tensor's own chunks.
   at::Tensor tensor(std::string_view object, std::string_view entry) const;
   /// Reads rows [begin, end) of dimension 0. Only the chunks they lie in are read, except for a tensor stored

@@ -50,6 +50,9 @@ struct EntryInfo {
   std::uint64_t bytes = 0;          ///< Of a tensor: elements times element size.
   bool requires_grad = false;       ///< Of a tensor.
   Value value;                      ///< Of a plain value.
+  /// Of the content, 32 hexadecimal digits: equal in two entries whose dtype, sizes, strides and bytes, or type and
+  /// value, are equal.
+  std::string digest;
 };
 
 }  // namespace cairn

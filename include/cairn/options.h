@@ -30,8 +30,8 @@ struct StoreOptions {
   std::uint32_t chunk_size = 1024 * 1024;
   FileAccess io = FileAccess::kAutomatic;
   /// Bytes that rotted in the log of recent commits hide all commits behind them. False: such a store is not opened for
-  /// writing (kCorruption, naming the place), since its next commit would take their place; a reader is told by the log.
-  /// True: it goes on from the last commit before the damage, with a warning. Default: false.
+  /// writing (kCorruption, naming the place), since its next commit would take their place; a reader is told by the
+  /// log. True: it goes on from the last commit before the damage, with a warning. Default: false.
   bool drop_commits_behind_damage = false;
   /// What has no caller to throw to: a fallback of `resume`, left-overs dropped at open. Any thread may call
   /// it, one at a time. Default: warnings and errors to standard error.
@@ -67,6 +67,17 @@ struct CreateOptions {
   /// Of a create in the background. Defaults: kBeforeReturn, kWait.
   Staging staging = Staging::kBeforeReturn;
   WhenBusy when_busy = WhenBusy::kWait;
+};
+
+struct CopyOptions {
+  /// Version in this store that the copy descends from; 0: none. Default: 0.
+  std::uint64_t parent = 0;
+  /// Gives the copy the source's number, which has to be above all that this store ever had. Default: the next number.
+  bool keeps_version = false;
+  /// As in CreateOptions.
+  unsigned threads = 0;
+  std::uint64_t memory_budget = std::uint64_t{256} << 20;
+  Progress progress{};
 };
 
 enum class VerifyMode {

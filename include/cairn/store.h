@@ -16,8 +16,10 @@
 #include "cairn/apply.h"
 #include "cairn/checkpoint.h"
 #include "cairn/created.h"
+#include "cairn/history.h"
 #include "cairn/options.h"
 #include "cairn/pending.h"
+#include "cairn/query.h"
 #include "cairn/retention.h"
 #include "cairn/target.h"
 #include "cairn/value.h"
@@ -51,8 +53,8 @@ struct VerifyReport {
 
 /// One directory, one writing process at a time, any number of readers.
 ///
-/// Threads: every method may be called from any thread; creates, commits, removes and prunes run one after another, those
-/// in the background included.
+/// Threads: every method may be called from any thread; creates, commits, removes and prunes run one after another,
+/// those in the background included.
 class Store {
  public:
   /// Opens a store for reading and writing, and creates it, with parent directories, when there is none.
@@ -107,8 +109,49 @@ class Store {
   /// the log and the one before is tried. Errors: those of apply_checkpoint; kCorruption when none is whole.
   std::optional<Checkpoint> resume(const Targets& targets, const ApplyOptions& options = {});
 
-  /// Gives a version a name. Names are unique; one that stands for this version already stays. A tagged checkpoint cannot
-  /// be removed.
+  /// SQL (SQLite's) over the store as it is now; no data is copied first. `?` in the statement take `parameters`: null,
+  /// bool, int, double or string.
+  ///
+  /// Tables:    checkpoints(version, parent, created_at, logical_bytes, written_bytes, tags, metadata, and a column for
+  ///            every top-level metadata key that any checkpoint has); objects(version, name, kind, type_name,
+  ///            entry_count, bytes); entries(version, object, name, dtype, shape, numel, bytes, value, digest,
+  ///            changed); tags(name, version). created_at is text in UTC, tags and metadata are JSON, `changed` is 1
+  ///            unless the parent has the entry with the same content. NaN is NULL.
+  /// Functions: tensor_norm, tensor_mean, tensor_std, tensor_min, tensor_max, tensor_nan_count (version, object,
+  ///            entry); tensor_distance(version_a, version_b, object, entry): 2-norm of the difference.
+  /// Cost:      conditions on version are looked up; others scan. `entries` reads one object's rows at a time.
+  /// Errors:    kInvalidArgument for a statement that SQLite does not accept, with the place, for one that is not a
+  /// single
+  ///            SELECT, and for parameters that do not fit; kNotFound when a function names what is not there;
+  ///            kCorruption; kIo.
+  QueryResult query(std::string_view sql, const ValueList& parameters = {}) const;
+  /// The checkpoints that a condition on the columns of `checkpoints` holds for: what stands behind WHERE, with ORDER
+  /// BY and LIMIT where wanted: `find("val_loss < 0.3 ORDER BY val_loss LIMIT 1")`. Oldest first unless ordered.
+  std::vector<Checkpoint> find(std::string_view condition, const ValueList& parameters = {}) const;
+
+  /// What became of one entry, oldest first: a period for every stretch of checkpoints in which it is the same.
+  /// Cost: a look-up for each checkpoint whose object changed. Errors: kNotFound when no checkpoint has it; the message
+  ///       names the nearest that exist; kCorruption; kIo.
+  std::vector<EntryPeriod> history(std::string_view object, std::string_view entry) const;
+  /// What became different from one checkpoint to another. Cost: the entry rows of the objects that are not shared;
+  /// with options.measures also the chunks of tensors that changed. Errors: kNotFound; kCorruption; kIo.
+  Difference diff(std::uint64_t before, std::uint64_t after, const DiffOptions& options = {}) const;
+
+  /// Commits a checkpoint of another store, or of this one, as this store's next version, with its metadata and its
+  /// time of creation; its parent is as CopyOptions says. Chunks that this store has are not written again.
+  ///
+  /// Durability, errors: as create_checkpoint; kCorruption when a chunk of the source is damaged: nothing is added
+  /// then. Cost: reads all bytes of the source; memory is bounded by options.memory_budget, whatever the size of the
+  /// state.
+  Created copy_checkpoint(const Checkpoint& source, const CopyOptions& options = {});
+
+  /// Makes what another process has committed visible to a store that was opened for reading; checkpoints, tags, and
+  /// the files of chunks. Handles stay valid. Does nothing on a store open for writing. Cost: a few milliseconds when
+  /// there is something new. Errors: as open_read_only.
+  void refresh();
+
+  /// Gives a version a name. Names are unique; one that stands for this version already stays. A tagged checkpoint
+  /// cannot be removed.
   ///
   /// A name is 1 to 255 bytes of UTF-8, neither a number nor `latest`, without `~` and control characters.
   /// Durability: as a commit. Errors: kInvalidArgument for the name; kNotFound; kAlreadyExists when the name stands for
@@ -127,12 +170,12 @@ class Store {
   /// Errors: kNotFound; kBusy while this process holds a Checkpoint of it, or while it has a tag.
   void remove(std::uint64_t version);
 
-  /// Removes what the policy does not keep, in one step: after a crash all of it is gone or nothing.
+  /// Removes what the policy does not keep, oldest first: a crash leaves each checkpoint whole or gone.
   ///
   /// The newest checkpoint and tagged ones always stay; those this process holds a Checkpoint of stay and are reported.
   /// Chunks stay until they are collected (gc). Cost: a scan of the list of checkpoints; a byte budget and a dry run
-  /// also read entry rows. Errors: kInvalidArgument for a policy without a rule, or on a read-only store unless it is a
-  /// dry run; kOutOfSpace;
+  /// also read entry rows.
+  /// Errors: kInvalidArgument for a policy without a rule, or on a read-only store unless it is a dry run; kOutOfSpace;
   ///         kIo; kFailed.
   PruneReport prune(const RetentionPolicy& policy, const PruneOptions& options = {});
 

@@ -5,7 +5,7 @@ cmake_minimum_required(VERSION 3.22)
 set(problems "")
 
 # Public headers that need only the standard library: every layer may include them.
-set(plain "cairn/(error|value|checkpoint_info|progress|retention|version)\\.h")
+set(plain "cairn/(error|value|checkpoint_info|history|progress|query|retention|version)\\.h")
 set(std "[a-z_0-9]+|sys/[a-z_0-9]+\\.h|(unistd|fcntl|emmintrin)\\.h")
 set(torch "(ATen|c10|torch)/.*")
 set(rocksdb "rocksdb/.*")

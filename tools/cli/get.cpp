@@ -40,14 +40,6 @@ std::string check_entry_path(const std::string& text) {
   return fmt::format("'{}' is not of the form OBJECT/ENTRY, as in model/fc1.weight", printable(text));
 }
 
-EntryInfo find_entry(const Checkpoint& checkpoint, const std::string& object, const std::string& name) {
-  for (EntryInfo& entry : checkpoint.entries(object)) {
-    if (entry.name == name) return std::move(entry);
-  }
-  checkpoint.value(object, name);  // the error of an unknown name lists the nearest
-  throw CommandError(fmt::format("object '{}' has no entry '{}'", object, name));
-}
-
 Json optional_json(const std::optional<Number>& number) { return number ? to_json(*number) : Json(nullptr); }
 
 std::string optional_text(const std::optional<Number>& number) { return number ? number_text(*number) : "none"; }
@@ -162,7 +154,7 @@ Exit answer_tensor(const GetOptions& options, const Checkpoint& checkpoint, cons
 Exit run(const GetOptions& options) {
   const Store store = options.open();
   const Checkpoint checkpoint = resolve_version(store, options.version);
-  const EntryInfo info = find_entry(checkpoint, options.object(), options.entry());
+  const EntryInfo info = checkpoint.entry(options.object(), options.entry());
   return info.is_tensor ? answer_tensor(options, checkpoint, info) : answer_value(options, checkpoint, info);
 }
 
